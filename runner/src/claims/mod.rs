@@ -1,0 +1,1 @@
+//! Claims: the grammar and the evaluation. Pure.

@@ -1,0 +1,1 @@
+//! Parity and identity: run the commands, compare, say pass or fail.

@@ -1,0 +1,1 @@
+//! Git: the user's repository (read only), our mirror of it, and worktrees.

@@ -1,0 +1,1 @@
+//! Drives `sass` over built files and compares both sides.

@@ -1,0 +1,25 @@
+//! Roundhouse's runner: turns a commit of a CUDA-kernel campaign into a round with
+//! reproducible evidence and a verdict. `ARCHITECTURE.md` is the map.
+
+pub mod build;
+pub mod claims;
+pub mod cli;
+pub mod config;
+pub mod demo;
+pub mod gates;
+pub mod git;
+pub mod inspect;
+pub mod judge;
+pub mod machine;
+pub mod measure;
+pub mod model;
+pub mod pipeline;
+pub mod process;
+pub mod progress;
+pub mod record;
+pub mod registration;
+pub mod render;
+pub mod replay;
+pub mod stats;
+pub mod term;
+pub mod toolchain;

@@ -1,0 +1,1 @@
+//! The machine: environment record, device, locks.

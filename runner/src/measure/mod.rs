@@ -1,0 +1,1 @@
+//! Takes samples: the interleaved schedule, values from output, the harness client.

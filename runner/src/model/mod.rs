@@ -1,0 +1,17 @@
+//! The words of the trade as types: sides, registrations, evidence, verdicts.
+//!
+//! Plain data with serde; no I/O, no clock, no statistics. Everything here is stored in the
+//! record, so a change of shape is a change of [`SCHEMA_VERSION`].
+
+mod evidence;
+mod ids;
+mod registration;
+mod verdict;
+
+pub use evidence::*;
+pub use ids::*;
+pub use registration::*;
+pub use verdict::*;
+
+/// Version of every JSON document the runner writes (`"schema": 1`).
+pub const SCHEMA_VERSION: u32 = 1;

@@ -1,0 +1,1 @@
+//! One run from commits to a stored verdict: the order of the stages.

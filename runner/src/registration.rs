@@ -1,0 +1,1 @@
+//! From commit message and config to the registration. Pure.

@@ -1,0 +1,1 @@
+//! Comments and pages from view structs; the only module that uses minijinja.

@@ -1,0 +1,1 @@
+//! Repeats a recorded lever and says SAME, CHANGED or DRIFT.

@@ -1,0 +1,1 @@
+//! Signed-rank statistics and the measuring schedule. Pure.

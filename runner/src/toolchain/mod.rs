@@ -1,0 +1,1 @@
+//! The CUDA toolchain: pinned from packages, or the system's; its fingerprint.

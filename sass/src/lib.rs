@@ -1,0 +1,13 @@
+//! Compiled CUDA kernels: what the machine code holds, without a GPU.
+//!
+//! The crate reads cubins out of any container nvcc makes, and reports per kernel the
+//! *ledger* (registers, spills, stack, shared memory, barriers), the *census* (SASS
+//! instructions by opcode), occupancy, and a *code hash* that is the same for the same
+//! source built in another directory.
+//!
+//! It must not use a database, the network or a clock. The one outside program it may
+//! start is `nvdisasm`, in [`disasm`].
+
+pub mod report;
+
+pub use report::*;
