@@ -2,11 +2,112 @@
 //! Each subcommand has a file of its own; none of them holds logic beyond turning arguments
 //! into calls and results into output.
 
+mod compare;
+mod context;
+mod correct;
+mod decide;
+mod demo;
 mod dirs;
+mod gc;
+mod harness;
+mod index;
+mod init;
+mod inspect;
+mod replay;
+mod run;
+mod show;
 
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+pub use context::Context;
 pub use dirs::Dirs;
 
+/// Reproducible regression tracking for CUDA-kernel campaigns.
+///
+/// Builds a commit and its base, inspects their kernels, checks parity and identity, measures
+/// interleaved pairs, and books a verdict that can be replayed.
+#[derive(Debug, Parser)]
+#[command(name = "runner", version, max_term_width = 100)]
+struct Arguments {
+    #[command(flatten)]
+    context: context::Args,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Write a commented campaign.toml for the repository at hand.
+    Init(init::Args),
+    /// Say what is right and wrong with config, toolchain, device, permissions and disk.
+    Check(check::Args),
+    /// Judge one commit against its base.
+    Run(run::Args),
+    /// Show what compiled kernels hold, in any binary.
+    Inspect(inspect::Args),
+    /// List the recorded runs, or show one.
+    Show(show::Args),
+    /// Compare two recorded runs or two commits.
+    Compare(compare::Args),
+    /// Record a person's decision on a run.
+    Decide(decide::Args),
+    /// Record a correction of a figure; the earlier one stays.
+    Correct(correct::Args),
+    /// Write the campaign index: static pages that work from disk.
+    Index(index::Args),
+    /// Rebuild and repeat a recorded run from its record.
+    Replay(replay::Args),
+    /// Remove artefacts and built trees that no kept round needs.
+    Gc(gc::Args),
+    /// Make the sample campaign's repository and run its rounds.
+    Demo(demo::Args),
+    /// Serve the sample campaign's kernels by JSON lines on stdin and stdout.
+    Harness(harness::Args),
+}
+
+/// The exit status of a usage or internal error.
+const FAILED: u8 = 2;
+
 /// Parses the arguments, runs the command, and gives the exit status.
-pub fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+pub fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("error: cannot start the asynchronous runtime: {error}");
+            return ExitCode::from(FAILED);
+        }
+    };
+    match runtime.block_on(dispatch(arguments)) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+async fn dispatch(arguments: Arguments) -> anyhow::Result<ExitCode> {
+    let context = Context::new(arguments.context)?;
+    match arguments.command {
+        Command::Init(args) => init::run(args, &context).await,
+        Command::Check(args) => check::run(args, &context).await,
+        Command::Run(args) => run::run(args, &context).await,
+        Command::Inspect(args) => inspect::run(args, &context).await,
+        Command::Show(args) => show::run(args, &context).await,
+        Command::Compare(args) => compare::run(args, &context).await,
+        Command::Decide(args) => decide::run(args, &context).await,
+        Command::Correct(args) => correct::run(args, &context).await,
+        Command::Index(args) => index::run(args, &context).await,
+        Command::Replay(args) => replay::run(args, &context).await,
+        Command::Gc(args) => gc::run(args, &context).await,
+        Command::Demo(args) => demo::run(args, &context).await,
+        Command::Harness(args) => harness::run(args, &context).await,
+    }
 }

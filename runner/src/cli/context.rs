@@ -1,0 +1,43 @@
+//! What every subcommand shares: folders and the repository.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+
+use super::Dirs;
+
+/// Arguments that every subcommand takes.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The git repository of the campaign; the current folder's by default.
+    #[arg(long, short = 'C', global = true, value_name = "DIR")]
+    repo: Option<PathBuf>,
+    /// Folder of the database and artefacts [default: $XDG_DATA_HOME/roundhouse].
+    #[arg(long, global = true, env = "ROUNDHOUSE_DATA", value_name = "DIR", hide_env_values = true)]
+    data: Option<PathBuf>,
+    /// Folder of toolchains, mirrors and built trees [default: $XDG_CACHE_HOME/roundhouse].
+    #[arg(long, global = true, env = "ROUNDHOUSE_CACHE", value_name = "DIR", hide_env_values = true)]
+    cache: Option<PathBuf>,
+    /// Folder of the machine-wide device locks.
+    #[arg(long, global = true, env = "ROUNDHOUSE_LOCKS", value_name = "DIR", hide_env_values = true)]
+    locks: Option<PathBuf>,
+}
+
+/// What every subcommand shares.
+#[derive(Debug, Clone)]
+pub struct Context {
+    /// The runner's folders.
+    pub dirs: Dirs,
+    /// The campaign's repository, as given.
+    pub repo: PathBuf,
+}
+
+impl Context {
+    /// Resolves folders from arguments and environment.
+    pub(super) fn new(args: Args) -> anyhow::Result<Context> {
+        let dirs = Dirs::resolve(args.data, args.cache, args.locks)
+            .context("cannot tell where to keep data: set HOME, or ROUNDHOUSE_DATA and ROUNDHOUSE_CACHE")?;
+        let repo = args.repo.unwrap_or_else(|| PathBuf::from("."));
+        Ok(Context { dirs, repo })
+    }
+}

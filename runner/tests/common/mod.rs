@@ -1,0 +1,265 @@
+//! Scenarios: a real git repository with a small CPU engine in C, a `campaign.toml`, and the
+//! real program run on it with its own HOME, data and cache folders.
+#![expect(dead_code, reason = "each test target uses the part of the helper that it needs")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// The engine: prints its speed with a little noise, 32 tokens, and a parity figure. What it
+/// does is set by the macros at its top, so that a commit changes one line.
+pub const ENGINE: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#define SPEED 100.0
+#define FIRST_TOKEN 7
+#define PARITY_ERROR 1e-6
+static double noise(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    unsigned x = (unsigned)t.tv_nsec * 2654435761u ^ (unsigned)getpid() * 40503u;
+    return ((x >> 8) % 1000) / 1000.0 - 0.5;
+}
+int main(int argc, char **argv) {
+    const char *mode = argc > 1 ? argv[1] : "";
+    if (!strcmp(mode, "bench")) printf("speed: %.4f tok/s\n", SPEED * (1 + 0.004 * noise()));
+    else if (!strcmp(mode, "greedy")) {
+        printf("took %d ns\n", (int)time(0));
+        for (int i = 0; i < 32; i++) printf("%d ", FIRST_TOKEN + i);
+        printf("\n");
+    } else if (!strcmp(mode, "parity")) printf("nmse %g\n", PARITY_ERROR);
+    else return 2;
+    return 0;
+}
+"#;
+
+/// The engine's recipe.
+pub const MAKEFILE: &str = "engine: engine.c\n\t$(CC) -O1 -o $@ engine.c\n";
+
+/// The engine's campaign: one target bench with a bar of +1.5 %, parity and greedy-32.
+pub const CAMPAIGN: &str = r#"
+[campaign]
+name = "toy"
+
+[toolchain]
+cuda = "none"
+
+[build]
+command = "make engine"
+outputs = ["engine"]
+
+[[parity]]
+name = "small"
+command = ["./engine", "parity"]
+figures = [{ name = "nmse", value = { regex = 'nmse (\S+)' }, max = 1e-4 }]
+
+[identity]
+command = ["./engine", "greedy"]
+drop_lines = ["^took "]
+
+[[bench]]
+name = "speed"
+command = ["./engine", "bench"]
+value = { regex = 'speed: (\S+) (?<unit>\S+)' }
+unit = "tok/s"
+better = "higher"
+bar = "+1.5%"
+
+[protocol]
+pairs = 6
+"#;
+
+/// A repository and the program's folders, in one temporary folder.
+pub struct Scenario {
+    root: tempfile::TempDir,
+}
+
+impl Scenario {
+    /// An empty repository on branch `main`.
+    pub fn empty() -> Scenario {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let scenario = Scenario { root };
+        for folder in ["repo", "home"] {
+            std::fs::create_dir(scenario.root.path().join(folder)).expect("a folder");
+        }
+        scenario.git(&["init", "-q", "-b", "main"]);
+        scenario
+    }
+
+    /// A repository with the engine, committed once.
+    pub fn engine() -> Scenario {
+        let scenario = Scenario::empty();
+        scenario.write("engine.c", ENGINE);
+        scenario.write("Makefile", MAKEFILE);
+        scenario.write("campaign.toml", CAMPAIGN);
+        scenario.write("README.md", "A toy engine.\n");
+        scenario.commit("engine: first version");
+        scenario
+    }
+
+    /// The repository's folder.
+    pub fn repo(&self) -> PathBuf {
+        self.root.path().join("repo")
+    }
+
+    /// A path under the scenario's own folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    /// Writes a file of the repository.
+    pub fn write(&self, path: &str, text: &str) {
+        let path = self.repo().join(path);
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+        std::fs::write(path, text).expect("a file");
+    }
+
+    /// Replaces text in a file of the repository; the text must be there.
+    pub fn edit(&self, path: &str, from: &str, to: &str) {
+        let file = self.repo().join(path);
+        let text = std::fs::read_to_string(&file).expect("the file");
+        assert!(text.contains(from), "{path} does not hold {from:?}");
+        std::fs::write(file, text.replacen(from, to, 1)).expect("a file");
+    }
+
+    /// Commits everything and gives the commit's name.
+    pub fn commit(&self, message: &str) -> String {
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-q", "--allow-empty", "-m", message]);
+        self.git(&["rev-parse", "HEAD"])
+    }
+
+    /// Runs git in the repository and gives what it printed.
+    pub fn git(&self, args: &[&str]) -> String {
+        let output = self
+            .clean(Command::new("git"))
+            .args(args)
+            .current_dir(self.repo())
+            .output()
+            .expect("git runs");
+        assert!(
+            output.status.success(),
+            "git {args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    fn clean(&self, mut command: Command) -> Command {
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.path("home"))
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_AUTHOR_NAME", "A Person")
+            .env("GIT_AUTHOR_EMAIL", "person@example.invalid")
+            .env("GIT_COMMITTER_NAME", "A Person")
+            .env("GIT_COMMITTER_EMAIL", "person@example.invalid")
+            .env("ROUNDHOUSE_DATA", self.path("data"))
+            .env("ROUNDHOUSE_CACHE", self.path("cache"))
+            .env("ROUNDHOUSE_LOCKS", self.path("locks"));
+        command
+    }
+
+    /// The program with its environment, ready for arguments.
+    pub fn command(&self) -> Command {
+        let mut command = self.clean(Command::new(env!("CARGO_BIN_EXE_runner")));
+        command.current_dir(self.repo());
+        command
+    }
+
+    /// Runs the program.
+    pub fn runner(&self, args: &[&str]) -> Outcome {
+        Outcome::of(self.command().args(args).output().expect("runner starts"), args)
+    }
+
+    /// `runner run --json` with more arguments; the document it prints.
+    pub fn run(&self, args: &[&str]) -> Run {
+        let outcome = self.runner(&[&["run", "--json"], args].concat());
+        let document = serde_json::from_str(&outcome.stdout).unwrap_or(Value::Null);
+        Run { outcome, document }
+    }
+}
+
+/// What the program printed and how it ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The arguments.
+    pub args: Vec<String>,
+    /// Exit status.
+    pub code: i32,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+impl Outcome {
+    fn of(output: Output, args: &[&str]) -> Outcome {
+        Outcome {
+            args: args.iter().map(|&arg| arg.to_owned()).collect(),
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// Asserts the exit status.
+    pub fn expect_code(self, code: i32) -> Outcome {
+        assert_eq!(self.code, code, "{:?}\n--- stdout\n{}\n--- stderr\n{}", self.args, self.stdout, self.stderr);
+        self
+    }
+
+    /// Everything printed.
+    pub fn text(&self) -> String {
+        format!("{}\n{}", self.stdout, self.stderr)
+    }
+}
+
+/// A finished `runner run --json`.
+#[derive(Debug)]
+pub struct Run {
+    /// How the program ended.
+    pub outcome: Outcome,
+    /// The document it printed.
+    pub document: Value,
+}
+
+impl Run {
+    /// Asserts the verdict's word.
+    pub fn expect_verdict(self, word: &str) -> Run {
+        let found = self.document.pointer("/judgement/verdict").and_then(Value::as_str);
+        assert_eq!(
+            found,
+            Some(word),
+            "reasons: {:#}\n--- stderr\n{}",
+            self.document.pointer("/judgement/reasons").unwrap_or(&Value::Null),
+            self.outcome.stderr
+        );
+        self
+    }
+
+    /// A value by JSON pointer.
+    pub fn at(&self, pointer: &str) -> &Value {
+        self.document.pointer(pointer).unwrap_or(&Value::Null)
+    }
+
+    /// The reasons' sentences, one a line.
+    pub fn reasons(&self) -> String {
+        let reasons = self.at("/judgement/reasons").as_array().cloned().unwrap_or_default();
+        let texts = reasons.iter().filter_map(|reason| reason["text"].as_str());
+        texts.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Whether any file below `folder` has `name`.
+pub fn holds_file(folder: &Path, name: &str) -> bool {
+    let Ok(entries) = std::fs::read_dir(folder) else { return false };
+    entries.flatten().any(|entry| {
+        entry.file_name() == name || (entry.path().is_dir() && holds_file(&entry.path(), name))
+    })
+}
