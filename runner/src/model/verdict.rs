@@ -5,8 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::{Bar, Better};
 
 /// The outcome of a round's lever.
+///
+/// Stored and exchanged under its word, [`Verdict::word`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(try_from = "String", into = "&'static str")]
 pub enum Verdict {
     /// The effect is real and reaches the bar.
     Landed,
@@ -34,7 +36,43 @@ pub enum Verdict {
     Analysed,
 }
 
+/// The text is none of the verdicts' words.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is not a verdict")]
+pub struct NotAVerdict(String);
+
+impl TryFrom<String> for Verdict {
+    type Error = NotAVerdict;
+
+    fn try_from(word: String) -> Result<Self, NotAVerdict> {
+        let found = Verdict::ALL.into_iter().find(|verdict| verdict.word() == word);
+        found.ok_or(NotAVerdict(word))
+    }
+}
+
+impl From<Verdict> for &'static str {
+    fn from(verdict: Verdict) -> &'static str {
+        verdict.word()
+    }
+}
+
 impl Verdict {
+    /// Every verdict.
+    pub const ALL: [Verdict; 12] = [
+        Verdict::Landed,
+        Verdict::LandedSubBar,
+        Verdict::Reverted,
+        Verdict::Inconclusive,
+        Verdict::NoChange,
+        Verdict::NotExercised,
+        Verdict::NotComparable,
+        Verdict::Broken,
+        Verdict::EnvInvalid,
+        Verdict::NotMeasured,
+        Verdict::Measured,
+        Verdict::Analysed,
+    ];
+
     /// The word for tables and pages, as in the design's vocabulary.
     pub fn word(self) -> &'static str {
         match self {

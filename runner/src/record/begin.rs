@@ -1,0 +1,112 @@
+//! What is stored before the first sample: the commits, the effective config, the registration,
+//! the machine, the seed. From here on none of it can be changed.
+
+use super::{Recorder, Records, Result, RunId, now};
+use crate::config::Config;
+use crate::model::{ArtifactHash, CommitInfo, PerSide, Registration};
+
+/// Everything a run's row needs.
+#[derive(Debug)]
+pub struct RunStart<'a> {
+    /// The effective config.
+    pub config: &'a Config,
+    /// Its hash.
+    pub config_sha256: String,
+    /// The registration.
+    pub registration: &'a Registration,
+    /// Its hash.
+    pub registration_sha256: String,
+    /// Both commits.
+    pub commits: &'a PerSide<CommitInfo>,
+    /// The artefact from which both commits can be restored.
+    pub packs: PerSide<Option<ArtifactHash>>,
+    /// The machine, as fingerprint and JSON.
+    pub machine: db::Fingerprinted,
+    /// The toolchain, as fingerprint and JSON.
+    pub toolchain: Option<db::Fingerprinted>,
+    /// The seed of everything that is drawn.
+    pub seed: u64,
+    /// SHA-256 of the program's own file.
+    pub runner_sha256: String,
+    /// The run that is repeated.
+    pub replay_of: Option<RunId>,
+}
+
+impl Records {
+    /// Stores the start of a run and gives the recorder for the rest of it.
+    pub async fn begin(&self, start: &RunStart<'_>) -> Result<Recorder> {
+        let at = now().0;
+        let mut tx = self.db.write().await?;
+        self.vault.note(&mut tx, at).await?;
+        let campaign = &start.config.campaign;
+        let row = db::Campaign {
+            name: campaign.name.clone(),
+            title: campaign.title.clone(),
+            created_at: at,
+        };
+        db::campaign_upsert(&mut tx, &row).await?;
+        for side in crate::model::Side::BOTH {
+            let row = commit_row(start.commits.get(side), start.packs.get(side).as_ref());
+            db::commit_upsert(&mut tx, &row).await?;
+        }
+        let machine_id = db::machine_id(&mut tx, &start.machine).await?;
+        let toolchain_id = match &start.toolchain {
+            Some(toolchain) => Some(db::toolchain_id(&mut tx, toolchain).await?),
+            None => None,
+        };
+        let new = db::NewRun {
+            uuid: run_uuid(start, at),
+            campaign: campaign.name.clone(),
+            base_sha: start.commits.base.sha.to_string(),
+            head_sha: start.commits.head.sha.to_string(),
+            config_json: super::convert::json(start.config),
+            config_sha256: start.config_sha256.clone(),
+            registration_json: super::convert::json(start.registration),
+            registration_sha256: start.registration_sha256.clone(),
+            registered_at: at,
+            machine_id,
+            toolchain_id,
+            seed: db::Seed(start.seed),
+            runner_version: env!("CARGO_PKG_VERSION").to_owned(),
+            runner_sha256: start.runner_sha256.clone(),
+            started_at: at,
+            replay_of: start.replay_of,
+        };
+        let run = db::run_insert(&mut tx, &new).await?;
+        tx.commit().await?;
+        Ok(Recorder::new(self.clone(), run, new.uuid, machine_id, toolchain_id))
+    }
+}
+
+pub(super) fn commit_row(commit: &CommitInfo, pack: Option<&ArtifactHash>) -> db::Commit {
+    db::Commit {
+        sha: commit.sha.to_string(),
+        tree: commit.tree.to_string(),
+        patch_id: commit.patch_id.clone(),
+        parent: commit.parent.as_ref().map(ToString::to_string),
+        subject: commit.subject.clone(),
+        message: commit.message.clone(),
+        author: commit.author.clone(),
+        committed_at: commit.committed_at.0,
+        pack_artifact: pack.map(|hash| hash.0.clone()),
+    }
+}
+
+/// An identity that no other run has, also across machines: a hash over what makes the run, its
+/// start in milliseconds, the process and fresh randomness.
+fn run_uuid(start: &RunStart<'_>, at: i64) -> String {
+    use sha2::Digest as _;
+    let mut hash = sha2::Sha256::new();
+    let random: u64 = rand::random();
+    for part in [
+        start.commits.base.sha.as_str(),
+        start.commits.head.sha.as_str(),
+        &start.registration_sha256,
+        &start.machine.fingerprint,
+        &format!("{at} {} {random}", std::process::id()),
+    ] {
+        hash.update(part.as_bytes());
+        hash.update([0]);
+    }
+    hex::encode(&hash.finalize()[..16])
+}

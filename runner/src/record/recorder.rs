@@ -1,0 +1,372 @@
+//! Writes one run as it goes on. Everything is committed before the call returns.
+
+use serde_json::json;
+
+use super::begin::commit_row;
+use super::convert::{json, tag};
+use super::{Records, Result, RunId, now};
+use crate::model::{
+    ArtifactHash, BuildEvidence, ClaimEvidence, ClaimOutcome, CodeEvidence, CommitInfo,
+    DeviceState, Fault, GateEvidence, GateOutcome, Judgement, RevertEvidence, Sample, Side, Stage,
+    UnixMillis,
+};
+
+/// The writing end of one run's record.
+#[derive(Debug)]
+pub struct Recorder {
+    records: Records,
+    run: RunId,
+    uuid: String,
+    machine: db::MachineId,
+    toolchain: Option<db::ToolchainId>,
+}
+
+/// A build to store: what was observed, and what it was made from.
+#[derive(Debug)]
+pub struct BuildRecord<'a> {
+    /// The side it serves.
+    pub side: Side,
+    /// The commit it was built from.
+    pub commit: &'a CommitInfo,
+    /// The effective recipe, JSON.
+    pub recipe_json: String,
+    /// When it began.
+    pub started_at: UnixMillis,
+    /// The build.
+    pub build: &'a BuildEvidence,
+    /// What its outputs hold; `None` when the build failed.
+    pub report: Option<&'a sass::Report>,
+}
+
+impl Recorder {
+    pub(super) fn new(
+        records: Records,
+        run: RunId,
+        uuid: String,
+        machine: db::MachineId,
+        toolchain: Option<db::ToolchainId>,
+    ) -> Recorder {
+        Recorder { records, run, uuid, machine, toolchain }
+    }
+
+    /// The run.
+    pub fn run(&self) -> RunId {
+        self.run
+    }
+
+    /// The run's identity across databases; also marks its processes.
+    pub fn uuid(&self) -> &str {
+        &self.uuid
+    }
+
+    /// The records it belongs to.
+    pub fn records(&self) -> &Records {
+        &self.records
+    }
+
+    async fn event(&self, kind: &str, detail: serde_json::Value) -> Result<()> {
+        let mut tx = self.begin().await?;
+        append_event(&mut tx, self.run, kind, &detail).await?;
+        Ok(tx.commit().await?)
+    }
+
+    /// A transaction in which everything put into the vault so far is noted.
+    async fn begin(&self) -> Result<db::Tx> {
+        let mut tx = self.records.db.write().await?;
+        self.records.vault.note(&mut tx, now().0).await?;
+        Ok(tx)
+    }
+
+    /// Notes that a stage began.
+    pub async fn stage(&self, stage: Stage, side: Option<Side>) -> Result<()> {
+        self.event("stage-started", json!({ "stage": stage, "side": side })).await
+    }
+
+    /// Stores a fault outside single gates and samples.
+    pub async fn fault(&self, fault: &Fault) -> Result<()> {
+        self.event("fault", serde_json::to_value(fault).unwrap_or_default()).await
+    }
+
+    /// Stores that the run came to its end.
+    pub async fn ended(&self) -> Result<()> {
+        self.event(db::EVENT_ENDED, json!({})).await
+    }
+
+    /// Stores that the run was stopped by its user.
+    pub async fn interrupted(&self, reason: &str) -> Result<()> {
+        self.event(db::EVENT_INTERRUPTED, json!({ "reason": reason })).await
+    }
+
+    /// Stores the build of a side, or notes that an earlier one serves it again.
+    pub async fn build(&self, record: &BuildRecord<'_>) -> Result<()> {
+        let known = match record.build.cached {
+            true => self.known_build(record.build).await?,
+            false => None,
+        };
+        let mut tx = self.begin().await?;
+        let id = match known {
+            Some(id) => id,
+            None => self.insert_build(&mut tx, record).await?,
+        };
+        let row = db::RunBuild {
+            side: record.side.as_str().to_owned(),
+            build_id: id,
+            cached: record.build.cached,
+        };
+        db::run_build_insert(&mut tx, self.run, &row).await?;
+        Ok(tx.commit().await?)
+    }
+
+    /// The stored build that made exactly these outputs.
+    async fn known_build(&self, build: &BuildEvidence) -> Result<Option<db::BuildId>> {
+        let mut read = self.records.db.read().await?;
+        for known in db::builds_by_key(&mut read, &build.key).await? {
+            let outputs = db::outputs_by_build(&mut read, known.id).await?;
+            let mut theirs: Vec<_> =
+                outputs.iter().map(|output| (&*output.path, &*output.artifact)).collect();
+            let mut ours: Vec<_> =
+                build.outputs.iter().map(|output| (&*output.path, &*output.artifact.0)).collect();
+            theirs.sort_unstable();
+            ours.sort_unstable();
+            if known.failure_json.is_none() && known.report_artifact.is_some() && theirs == ours {
+                return Ok(Some(known.id));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn insert_build(
+        &self,
+        tx: &mut db::Tx,
+        record: &BuildRecord<'_>,
+    ) -> Result<db::BuildId> {
+        let report = match record.report {
+            Some(report) => Some(self.records.vault.put_bytes(json(report).as_bytes())?),
+            None => None,
+        };
+        self.records.vault.note(tx, now().0).await?;
+        db::commit_upsert(tx, &commit_row(record.commit, None)).await?;
+        let build = record.build;
+        let new = db::NewBuild {
+            key: build.key.clone(),
+            tree: record.commit.tree.to_string(),
+            commit_sha: record.commit.sha.to_string(),
+            config_json: record.recipe_json.clone(),
+            toolchain_id: self.toolchain,
+            machine_id: self.machine,
+            started_at: record.started_at.0,
+            wall_ms: i64::try_from(build.wall_ms).unwrap_or(i64::MAX),
+            failure_json: build.failure.as_ref().map(json),
+            first_error: build.first_error.clone(),
+            log_artifact: build.log.as_ref().map(|log| log.0.clone()),
+            report_artifact: report.map(|hash| hash.0),
+        };
+        let id = db::build_insert(tx, &new).await?;
+        let outputs: Vec<db::BuildOutput> = build
+            .outputs
+            .iter()
+            .map(|output| db::BuildOutput {
+                path: output.path.clone(),
+                artifact: output.artifact.0.clone(),
+                bytes: i64::try_from(output.bytes).unwrap_or(i64::MAX),
+                executable: output.executable,
+            })
+            .collect();
+        db::build_outputs_insert(tx, id, &outputs).await?;
+        if let Some(report) = record.report {
+            let kernels: Vec<db::Kernel> = report.kernels.iter().map(kernel_row).collect();
+            db::kernels_insert(tx, id, &kernels).await?;
+        }
+        Ok(id)
+    }
+
+    /// Stores the comparison of the built code. The sides' reports are stored with their builds.
+    pub async fn code(&self, code: &CodeEvidence) -> Result<()> {
+        let document = super::load::CodeDocument {
+            delta: code.delta.clone(),
+            occupancy: code.occupancy.clone(),
+            runtime_files_changed: code.runtime_files_changed.clone(),
+        };
+        self.document("code", &document).await
+    }
+
+    /// Stores what was found about a revert.
+    pub async fn revert(&self, revert: &RevertEvidence) -> Result<()> {
+        self.document("revert", revert).await
+    }
+
+    /// Stores the state of the device.
+    pub async fn device(&self, device: &DeviceState) -> Result<()> {
+        self.document("device", device).await
+    }
+
+    async fn document<T: serde::Serialize>(&self, name: &str, value: &T) -> Result<()> {
+        let mut tx = self.begin().await?;
+        db::run_document_insert(&mut tx, self.run, name, &json(value)).await?;
+        Ok(tx.commit().await?)
+    }
+
+    /// Stores the evaluated claims.
+    pub async fn claims(&self, claims: &[ClaimEvidence]) -> Result<()> {
+        let mut tx = self.begin().await?;
+        for claim in claims {
+            let reason = match &claim.outcome {
+                ClaimOutcome::NotEvaluated { reason } => Some(reason.clone()),
+                ClaimOutcome::Holds | ClaimOutcome::Fails => None,
+            };
+            let row = db::Claim {
+                text: claim.text.clone(),
+                source: tag(&claim.source, ""),
+                outcome: tag(&claim.outcome, "outcome"),
+                expected: claim.expected.clone(),
+                observed: claim.observed.clone(),
+                reason,
+            };
+            db::claim_append(&mut tx, self.run, &row).await?;
+        }
+        Ok(tx.commit().await?)
+    }
+
+    /// Stores the gates.
+    pub async fn gates(&self, gates: &[GateEvidence]) -> Result<()> {
+        let mut tx = self.begin().await?;
+        for gate in gates {
+            db::gate_append(&mut tx, self.run, &gate_row(gate)).await?;
+        }
+        Ok(tx.commit().await?)
+    }
+
+    /// Stores one sample.
+    pub async fn sample(&self, sample: &Sample) -> Result<()> {
+        let mut tx = self.begin().await?;
+        let row = db::Sample {
+            bench: sample.bench.clone(),
+            side: sample.side.as_str().to_owned(),
+            role: tag(&sample.role, ""),
+            pair: sample.pair,
+            slot: sample.slot,
+            attempt: sample.attempt,
+            started_at: sample.started_at.0,
+            wall_ms: sample.wall_ms,
+            value: sample.value,
+            inner_json: json(&sample.inner),
+            failure_json: sample.failure.as_ref().map(json),
+            log_artifact: sample.log.as_ref().map(|log| log.0.clone()),
+        };
+        db::sample_append(&mut tx, self.run, &row).await?;
+        Ok(tx.commit().await?)
+    }
+
+    /// Stores a named file of the run.
+    pub async fn artifact(&self, name: &str, artifact: &ArtifactHash) -> Result<()> {
+        let mut tx = self.begin().await?;
+        let row = db::RunArtifact { name: name.to_owned(), artifact: artifact.0.clone() };
+        db::run_artifact_insert(&mut tx, self.run, &row).await?;
+        Ok(tx.commit().await?)
+    }
+
+    /// Stores a judgement of this run.
+    pub async fn judgement(&self, judgement: &Judgement, reason: &str) -> Result<()> {
+        self.records.judgement_add(self.run, judgement, reason).await
+    }
+}
+
+impl crate::measure::Recorder for Recorder {
+    async fn log(&mut self, bytes: Vec<u8>) -> anyhow::Result<ArtifactHash> {
+        Ok(self.records.vault.put_bytes(&bytes)?)
+    }
+
+    async fn sample(&mut self, sample: &Sample) -> anyhow::Result<()> {
+        Ok(Recorder::sample(self, sample).await?)
+    }
+
+    fn now(&self) -> UnixMillis {
+        now()
+    }
+}
+
+impl Records {
+    /// Adds a judgement to a run; it counts from now on.
+    pub async fn judgement_add(
+        &self,
+        run: RunId,
+        judgement: &Judgement,
+        reason: &str,
+    ) -> Result<()> {
+        let mut tx = self.db.write().await?;
+        let new = db::NewJudgement {
+            at: now().0,
+            verdict: judgement.verdict.word().to_owned(),
+            headline: judgement.headline.clone(),
+            json: json(judgement),
+            judge_version: env!("CARGO_PKG_VERSION").to_owned(),
+            reason: reason.to_owned(),
+        };
+        db::judgement_insert(&mut tx, run, &new).await?;
+        Ok(tx.commit().await?)
+    }
+
+    /// Closes a run that another process left open.
+    pub async fn mark_interrupted(&self, run: RunId, reason: &str) -> Result<()> {
+        let mut tx = self.db.write().await?;
+        append_event(&mut tx, run, db::EVENT_INTERRUPTED, &json!({ "reason": reason })).await?;
+        Ok(tx.commit().await?)
+    }
+}
+
+async fn append_event(
+    conn: &mut db::Conn,
+    run: RunId,
+    kind: &str,
+    detail: &serde_json::Value,
+) -> Result<()> {
+    let event = db::RunEvent {
+        at: now().0,
+        kind: kind.to_owned(),
+        detail_json: detail.to_string(),
+    };
+    db::run_event_append(conn, run, &event).await?;
+    Ok(())
+}
+
+fn gate_row(gate: &GateEvidence) -> db::Gate {
+    let reason = match &gate.outcome {
+        GateOutcome::Passed => None,
+        GateOutcome::Flaky { first } => Some(first.clone()),
+        GateOutcome::Failed { reason }
+        | GateOutcome::NoData { reason }
+        | GateOutcome::NotRun { reason } => Some(reason.clone()),
+    };
+    db::Gate {
+        kind: tag(&gate.kind, ""),
+        name: gate.name.clone(),
+        side: gate.side.map(|side| side.as_str().to_owned()),
+        outcome: tag(&gate.outcome, "outcome"),
+        reason,
+        figures_json: json(&gate.figures),
+        failure_json: gate.failure.as_ref().map(json),
+        logs: gate.logs.iter().map(|log| log.0.clone()).collect(),
+    }
+}
+
+fn kernel_row(kernel: &sass::Kernel) -> db::Kernel {
+    let ledger = &kernel.ledger;
+    db::Kernel {
+        name: kernel.name.clone(),
+        symbol: kernel.symbol.clone(),
+        arch: kernel.arch.clone(),
+        container: kernel.container.clone(),
+        code_hash: kernel.code_hash.clone(),
+        registers: ledger.registers,
+        spill_stores: ledger.spill_stores,
+        spill_loads: ledger.spill_loads,
+        stack_bytes: ledger.stack_bytes,
+        static_smem: ledger.static_smem,
+        barriers: ledger.barriers,
+        max_threads: ledger.max_threads,
+        required_threads: ledger.required_threads.as_ref().map(json),
+        param_bytes: ledger.param_bytes,
+        code_bytes: i64::try_from(ledger.code_bytes).unwrap_or(i64::MAX),
+        census_json: kernel.census.as_ref().map(json),
+    }
+}
