@@ -233,12 +233,14 @@ async fn unneeded(conn: &mut Conn, policy: &Policy) -> Result<HashMap<String, St
     let limit = age_limit(policy);
     let verdicts = json_array(&policy.keep_verdicts);
     let decisions = json_array(&policy.keep_decisions);
-    // A run is kept while it is open, and for its verdict (as judged or as corrected) or its
-    // decision; a build is kept with any kept run that uses it, and as a base where bases are
+    // A run is kept while it is open or ended without a judgement, and for its verdict (as judged
+    // or as corrected) or its decision; a build is kept with any kept run that uses it, and as a base where bases are
     // kept.
     let rows = sqlx::query!(
         r#"WITH kept_run (id) AS (
-               SELECT run_id FROM run_state WHERE state = 'open'
+               SELECT run_id FROM run_state
+               WHERE state = 'open'
+                  OR (state = 'ended' AND run_id NOT IN (SELECT run_id FROM judgement))
                UNION SELECT run_id FROM judgement_newest
                      WHERE verdict IN (SELECT value FROM json_each(?1))
                         OR judged_verdict IN (SELECT value FROM json_each(?1))

@@ -4,8 +4,10 @@
 //! rows that need it ([`record`]); so a row never points to content that was not completely
 //! written. It knows nothing of what the content means.
 
+mod error;
 mod index;
 mod store;
 
+pub use error::StoreError;
 pub use index::{Artifact, Use, get, mark_lost, record, uses};
-pub use store::{Entry, Extract, Store, StoreError, Stored};
+pub use store::{Entry, Extract, Store, Stored};

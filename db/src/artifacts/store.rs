@@ -10,80 +10,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 
+use super::error::{Result, StoreError, failed};
+
 /// Compression level: SASS, logs and cubins shrink to a quarter or less at a few hundred MB/s.
 const ZSTD_LEVEL: i32 = 3;
 /// The largest compression window that reading accepts, as a power of two (128 MiB).
 const WINDOW_LOG_MAX: u32 = 27;
 const CHUNK: usize = 128 * 1024;
-
-/// What can go wrong in the store.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// The text is not a SHA-256 in lower-case hex.
-    #[error("`{name}` is not the name of an artefact (64 lower-case hex digits)")]
-    NotAName {
-        /// The text.
-        name: String,
-    },
-    /// There is no such content.
-    #[error("artefact {sha256} is not in the store: it was removed, or never stored here")]
-    Missing {
-        /// Its hash.
-        sha256: String,
-    },
-    /// The stored content is not what its name says.
-    #[error(
-        "artefact {sha256} is damaged ({detail}): remove {} or restore it from a copy",
-        path.display()
-    )]
-    Damaged {
-        /// Its hash.
-        sha256: String,
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        detail: String,
-    },
-    /// The content is larger than the caller allows.
-    #[error("artefact {sha256} is larger than the {limit} bytes allowed here")]
-    TooLarge {
-        /// Its hash.
-        sha256: String,
-        /// The limit, bytes.
-        limit: u64,
-    },
-    /// The disk is full.
-    #[error("the disk is full: could not write {}; free some space and repeat", path.display())]
-    DiskFull {
-        /// What was being written.
-        path: PathBuf,
-    },
-    /// Any other failure of the file system.
-    #[error("could not {doing} {}", path.display())]
-    Io {
-        /// What was being done.
-        doing: &'static str,
-        /// To what.
-        path: PathBuf,
-        /// The reason.
-        #[source]
-        source: io::Error,
-    },
-}
-
-type Result<T> = std::result::Result<T, StoreError>;
-
-fn failed(doing: &'static str, path: &Path, source: io::Error) -> StoreError {
-    let path = path.to_owned();
-    match source.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::DiskFull { path },
-        _ => StoreError::Io {
-            doing,
-            path,
-            source,
-        },
-    }
-}
 
 /// Content that is in the store, completely written and on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,0 +1,13 @@
+//! The store against real SQLite files and real folders.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod append_only;
+mod collection;
+mod crash;
+mod files;
+mod finding;
+mod judging;
+mod migrations;
+mod opening;
+mod rules;
+mod world;
