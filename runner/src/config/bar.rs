@@ -28,6 +28,14 @@ pub fn parse_bar(text: &str, unit: &str, better: Better) -> Result<Bar, BarError
     relative(text, unit, better)
 }
 
+/// A bar as [`parse_bar`] reads it: `+1.5%`, `>= 1350 tok/s`.
+pub fn bar_text(bar: Bar, unit: &str, better: Better) -> String {
+    match bar {
+        Bar::Relative { percent } => format!("+{percent}%"),
+        Bar::Absolute { value } => format!("{} {value} {unit}", operator_of(better)),
+    }
+}
+
 fn example(unit: &str, better: Better) -> String {
     let operator = operator_of(better);
     format!("write `+1.5%`, or `{operator} VALUE {unit}`")
@@ -160,6 +168,16 @@ mod tests {
         }
         let micro = parse_bar("<= 2.1 \u{3bc}s", "\u{b5}s", Better::Lower);
         assert_eq!(micro, Ok(Bar::Absolute { value: 2.1 }));
+    }
+
+    #[test]
+    fn bars_read_back_as_they_are_written() {
+        for bar in [Bar::Relative { percent: 0.25 }, Bar::Absolute { value: 1350.5 }] {
+            for better in [Better::Higher, Better::Lower] {
+                let text = bar_text(bar, "tok/s", better);
+                assert_eq!(parse_bar(&text, "tok/s", better), Ok(bar), "{text}");
+            }
+        }
     }
 
     #[test]

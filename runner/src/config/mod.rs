@@ -16,7 +16,7 @@ mod schema;
 mod types;
 mod values;
 
-pub use bar::{BarError, parse_bar};
+pub use bar::{BarError, bar_text, parse_bar};
 pub(crate) use diagnostic::{nearest, suggestion};
 pub use diagnostic::{ConfigError, ConfigErrors};
 pub use file::{FILE_NAME, LoadError};
