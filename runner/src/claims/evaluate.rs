@@ -13,9 +13,7 @@ use super::pairing::{Counterpart, counterpart, lost};
 use super::pattern::{Matcher, function_name};
 use super::reading::{Facts, Reading, read, shown, shown_count};
 use crate::config::{KernelFacts, nearest};
-use crate::model::{
-    ClaimEvidence, ClaimOutcome, LaunchOccupancy, PerSide, RegisteredClaim, Side,
-};
+use crate::model::{ClaimEvidence, ClaimOutcome, LaunchOccupancy, PerSide, RegisteredClaim, Side};
 
 /// What claims are evaluated on.
 pub struct ClaimContext<'a> {
@@ -142,9 +140,11 @@ impl<'a> Evaluation<'a> {
             .map(|kernel| self.answer(kernel, &matched))
             .collect();
         if matches!(self.claim.relation, Relation::Unchanged) {
-            answers.extend(lost(&matched).into_iter().map(|kernel| {
-                Answer::of(kernel, false, "head has no such kernel".to_owned())
-            }));
+            answers.extend(
+                lost(&matched)
+                    .into_iter()
+                    .map(|kernel| Answer::of(kernel, false, "head has no such kernel".to_owned())),
+            );
         }
         (summary(&answers), self.describe(&answers))
     }
@@ -286,7 +286,8 @@ impl<'a> Evaluation<'a> {
         {
             return format!(" (`{opcode}` occurs in no kernel of either side)");
         }
-        head.note.map_or_else(String::new, |note| format!(" ({note})"))
+        head.note
+            .map_or_else(String::new, |note| format!(" ({note})"))
     }
 
     fn describe(&self, answers: &[Answer]) -> String {
@@ -366,8 +367,7 @@ fn holds(relation: &Relation, base: f64, head: f64) -> bool {
         Relation::Down => head < base,
         Relation::Up => head > base,
         Relation::Change { percent, tolerance } => {
-            base > 0.0
-                && (100.0 * (head - base) / base - percent).abs() <= tolerance + ROUNDING
+            base > 0.0 && (100.0 * (head - base) / base - percent).abs() <= tolerance + ROUNDING
         }
     }
 }

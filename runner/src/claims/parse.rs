@@ -70,8 +70,7 @@ const METRICS: &[&str] = &[
     "unchanged",
 ];
 
-const RELATIONS_HELP: &str =
-    "write one of `== N`, `!= N`, `< N`, `<= N`, `> N`, `>= N`, `A -> B`, `unchanged`, \
+const RELATIONS_HELP: &str = "write one of `== N`, `!= N`, `< N`, `<= N`, `> N`, `>= N`, `A -> B`, `unchanged`, \
      `not above base`, `base - N`, `down`, `up`, `-5.8% +- 0.5%`";
 
 /// Whether a kernel's name can be written without quotes.
@@ -376,7 +375,11 @@ impl<'t> Cursor<'t> {
         let (word, span) = self.word(|c| is_word(c) || c == '.');
         let relation_word = matches!(word, "unchanged" | "down" | "up" | "not" | "base");
         if word.is_empty() || relation_word || word.starts_with(|c: char| c.is_ascii_digit()) {
-            let span = if word.is_empty() { self.next_span() } else { span };
+            let span = if word.is_empty() {
+                self.next_span()
+            } else {
+                span
+            };
             return self.error(
                 span,
                 format!("here the {what} should be named"),
@@ -608,7 +611,11 @@ impl<'t> Cursor<'t> {
             }),
             "not" => self.not(metric),
             other => {
-                let span = if other.is_empty() { self.next_span() } else { span };
+                let span = if other.is_empty() {
+                    self.next_span()
+                } else {
+                    span
+                };
                 let found = &self.text[span.clone()];
                 let help = match nearest(found, WORDS.iter().copied()) {
                     Some(word) => format!("did you mean `{word}`?"),

@@ -119,8 +119,10 @@ fn views(demangled: &str) -> Vec<String> {
 /// (`(int)8`), integer suffixes (`8u`), `true` for `1`.
 fn normalise(name: &str) -> String {
     static CAST: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"\((?:bool|char|signedchar|(?:unsigned)?(?:char|short|int|long(?:long)?))\)(-?\d)")
-            .expect("the pattern is constant and tested")
+        Regex::new(
+            r"\((?:bool|char|signedchar|(?:unsigned)?(?:char|short|int|long(?:long)?))\)(-?\d)",
+        )
+        .expect("the pattern is constant and tested")
     });
     static SUFFIX: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"\b(\d+)(?:u|l|ul|ll|ull)\b").expect("the pattern is constant and tested")
@@ -131,9 +133,12 @@ fn normalise(name: &str) -> String {
     let compact: String = name.chars().filter(|c| !c.is_whitespace()).collect();
     let compact = CAST.replace_all(&compact, "$1");
     let compact = SUFFIX.replace_all(&compact, "$1");
-    BOOL.replace_all(&compact, |found: &regex::Captures<'_>| {
-        if found.get(1).is_some() { "1" } else { "0" }
-    })
+    BOOL.replace_all(
+        &compact,
+        |found: &regex::Captures<'_>| {
+            if found.get(1).is_some() { "1" } else { "0" }
+        },
+    )
     .into_owned()
 }
 
@@ -156,10 +161,19 @@ mod tests {
             ("mmq_nb(float const*, int)", "mmq_nb"),
             ("void mmq<8, 4>(int*)", "mmq<8, 4>"),
             ("(anonymous namespace)::k(int)", "(anonymous namespace)::k"),
-            ("void ns::(anonymous namespace)::k<(int)8>(int)", "ns::(anonymous namespace)::k<(int)8>"),
-            ("void f<std::vector<int> >(void (*)(int), int)", "f<std::vector<int> >"),
+            (
+                "void ns::(anonymous namespace)::k<(int)8>(int)",
+                "ns::(anonymous namespace)::k<(int)8>",
+            ),
+            (
+                "void f<std::vector<int> >(void (*)(int), int)",
+                "f<std::vector<int> >",
+            ),
             ("void f<(2>1)>(int)", "f<(2>1)>"),
-            ("main::{lambda(int)#1}::operator()(int) const", "main::{lambda(int)#1}::operator()"),
+            (
+                "main::{lambda(int)#1}::operator()(int) const",
+                "main::{lambda(int)#1}::operator()",
+            ),
             ("std::pair<int, int> f<int>(int)", "f<int>"),
             ("", ""),
             ("(", ""),
@@ -173,7 +187,11 @@ mod tests {
     fn what_a_name_leaves_out_is_not_compared() {
         let name = "void ns::inner::mmq<(int)8, (bool)1>(float const*)";
         for pattern in [
-            "mmq", "inner::mmq", "ns::inner::mmq", "mmq<8, true>", "mmq<8,1>",
+            "mmq",
+            "inner::mmq",
+            "ns::inner::mmq",
+            "mmq<8, true>",
+            "mmq<8,1>",
             "ns::inner::mmq<(int)8, (bool)1>",
         ] {
             assert!(exact(pattern, name), "{pattern}");
@@ -182,7 +200,10 @@ mod tests {
             assert!(!exact(pattern, name), "{pattern}");
         }
         assert!(!exact("mmq", "mmq_nb(int)"));
-        assert!(exact("(anonymous namespace)::k", "(anonymous namespace)::k(int)"));
+        assert!(exact(
+            "(anonymous namespace)::k",
+            "(anonymous namespace)::k(int)"
+        ));
         assert!(exact("k", "(anonymous namespace)::k(int)"));
         assert!(exact("f<8>", "void f<8u>(int)"));
     }

@@ -20,8 +20,14 @@ fn claims_and_how_they_are_written_back() {
     for (text, back) in [
         ("sass mmq_nb LDS.64 == 0", "sass mmq_nb LDS.64 == 0"),
         ("census mmq_nb LDS.64 32 -> 0", "sass mmq_nb LDS.64 32 -> 0"),
-        ("sass ldsm_check LDSM unchanged", "sass ldsm_check LDSM unchanged"),
-        ("smem mmq_nb 45,056 -> 43,008", "smem mmq_nb 45,056 -> 43,008"),
+        (
+            "sass ldsm_check LDSM unchanged",
+            "sass ldsm_check LDSM unchanged",
+        ),
+        (
+            "smem mmq_nb 45,056 -> 43,008",
+            "smem mmq_nb 45,056 -> 43,008",
+        ),
         ("smem mmq_nb 44 KiB -> 42K", "smem mmq_nb 45,056 -> 43,008"),
         ("smem mmq_nb 44K\u{2192}42K", "smem mmq_nb 45,056 -> 43,008"),
         ("  regs   mmq_nb   not above base ", "regs mmq_nb <= base"),
@@ -35,13 +41,22 @@ fn claims_and_how_they_are_written_back() {
         ("occupancy mmq_* >= 2", "occupancy mmq_* >= 2"),
         ("barriers k@sm_121 != 1", "barriers k @sm_121 != 1"),
         ("stack k @sm_90a < 1K", "stack k @sm_90a < 1,024"),
-        ("instructions k -5.8% +- 0.5%", "instructions k -5.8% +- 0.5%"),
+        (
+            "instructions k -5.8% +- 0.5%",
+            "instructions k -5.8% +- 0.5%",
+        ),
         ("instructions k +5% \u{b1} 1 %", "instructions k +5% +- 1%"),
         ("unchanged mmq<8, 4>", "unchanged mmq<8, 4>"),
         ("unchanged \"a b\"", "unchanged \"a b\""),
         ("unchanged \"plain\"", "unchanged plain"),
-        ("unchanged (anonymous namespace)::k", "unchanged (anonymous namespace)::k"),
-        ("counter k shared_ld_conflicts 524,288 -> 0", "counter k shared_ld_conflicts 524,288 -> 0"),
+        (
+            "unchanged (anonymous namespace)::k",
+            "unchanged (anonymous namespace)::k",
+        ),
+        (
+            "counter k shared_ld_conflicts 524,288 -> 0",
+            "counter k shared_ld_conflicts 524,288 -> 0",
+        ),
         ("live k <= 120", "live k <= 120"),
     ] {
         let claim = parse(text);
@@ -131,7 +146,8 @@ fn kernel() -> impl Strategy<Value = KernelPattern> {
             .prop_filter("a name", |name| !name.trim().is_empty())
             .prop_map(KernelPattern::Exact),
         "[a-z_]{0,4}\\*[a-z_:<,]{0,3}\\*?"
-            .prop_filter("closed", |glob| !glob.contains('<') && !glob.starts_with(':'))
+            .prop_filter("closed", |glob| !glob.contains('<')
+                && !glob.starts_with(':'))
             .prop_map(KernelPattern::Glob),
         "[a-z^.]{1,5}(/[a-z]{1,3}\\\\\\(){0,2}".prop_map(KernelPattern::Regex),
     ]
@@ -281,7 +297,11 @@ fn occupancy(side: Side, _: &sass::Kernel) -> Option<LaunchOccupancy> {
     })
 }
 
-fn evaluate_one(text: &str, reports: &PerSide<sass::Report>, facts: &[KernelFacts]) -> ClaimEvidence {
+fn evaluate_one(
+    text: &str,
+    reports: &PerSide<sass::Report>,
+    facts: &[KernelFacts],
+) -> ClaimEvidence {
     let context = ClaimContext {
         reports,
         facts: PerSide {
@@ -362,8 +382,14 @@ fn the_claims_of_r31_hold_and_say_what_was_seen() {
 #[test]
 fn a_kernel_that_does_not_exist_fails_and_the_nearest_is_named() {
     let reports = r31();
-    assert_eq!(fails("regs mmq_bn <= 255", &reports), "no kernel matches; nearest: `mmq_nb`");
-    assert_eq!(fails("regs other <= 255", &reports), "no kernel matches; there is `mmq_nb`");
+    assert_eq!(
+        fails("regs mmq_bn <= 255", &reports),
+        "no kernel matches; nearest: `mmq_nb`"
+    );
+    assert_eq!(
+        fails("regs other <= 255", &reports),
+        "no kernel matches; there is `mmq_nb`"
+    );
     assert!(fails("regs mmq_nb @sm_90 <= 255", &reports).contains("there for sm_121"));
     // Also where the metric itself could not be evaluated here.
     fails("counter mmq_bn conflicts == 0", &reports);
@@ -413,10 +439,16 @@ fn a_claim_holds_only_if_it_holds_for_every_kernel_and_architecture() {
         head: kernels([90, 90, 101]),
     };
     let observed = fails("regs mmq_a not above base", &reports);
-    assert!(observed.starts_with("sm_90 regs: base 100, head 101"), "{observed}");
+    assert!(
+        observed.starts_with("sm_90 regs: base 100, head 101"),
+        "{observed}"
+    );
     holds("regs mmq_a @sm_121 not above base", &reports);
     let observed = fails("regs * down", &reports);
-    assert!(observed.contains("mmq_a sm_90 regs: base 100, head 101"), "{observed}");
+    assert!(
+        observed.contains("mmq_a sm_90 regs: base 100, head 101"),
+        "{observed}"
+    );
     holds("regs mmq_b down", &reports);
 }
 
@@ -435,7 +467,10 @@ fn many_kernels_are_summed_up_with_the_failing_ones_first() {
         head: side(40),
     };
     let observed = fails("regs k* <= 100", &reports);
-    assert!(observed.starts_with("k7 regs: base 200, head 200; "), "{observed}");
+    assert!(
+        observed.starts_with("k7 regs: base 200, head 200; "),
+        "{observed}"
+    );
     assert!(observed.ends_with("and 6 more"), "{observed}");
 }
 
@@ -445,12 +480,18 @@ fn unchanged_notices_changed_added_and_removed_kernels() {
     assert_eq!(fails("unchanged mmq_nb", &reports), "other machine code");
     reports.head.kernels[0].code_hash = "before".into();
     assert_eq!(holds("unchanged mmq_nb", &reports), "same machine code");
-    reports.base.kernels.push(kernel_with("mmq_old(int)", "sm_121", |_| {}));
+    reports
+        .base
+        .kernels
+        .push(kernel_with("mmq_old(int)", "sm_121", |_| {}));
     assert!(fails("unchanged mmq_*", &reports).contains("mmq_old head has no such kernel"));
     assert!(fails("regs mmq_* unchanged", &reports).contains("mmq_old head has no such kernel"));
     holds("unchanged mmq_nb", &reports);
     reports.base.kernels.clear();
-    assert_eq!(fails("unchanged mmq_nb", &reports), "base has no such kernel");
+    assert_eq!(
+        fails("unchanged mmq_nb", &reports),
+        "base has no such kernel"
+    );
     assert!(fails("regs mmq_nb down", &reports).contains("base has no such kernel"));
     holds("regs mmq_nb <= 109", &reports);
 }
@@ -462,7 +503,10 @@ fn a_renamed_kernel_is_compared_where_the_pattern_leaves_one_on_each_side() {
     holds("regs mmq_nb 111 -> 109", &reports);
     holds("regs /mmq_nb/ 111 -> 109", &reports);
     fails("regs mmq_nb unchanged", &reports);
-    reports.head.kernels.push(kernel_with("void mmq_nb<4>(int)", "sm_121", |_| {}));
+    reports
+        .head
+        .kernels
+        .push(kernel_with("void mmq_nb<4>(int)", "sm_121", |_| {}));
     assert!(fails("regs mmq_nb down", &reports).contains("base has no such kernel"));
 }
 

@@ -19,7 +19,12 @@ pub struct BarError {
 /// must point in the bench's direction and, where it names a unit, in the bench's unit.
 pub fn parse_bar(text: &str, unit: &str, better: Better) -> Result<Bar, BarError> {
     let text = text.trim();
-    let operators = [(">=", ">="), ("\u{2265}", ">="), ("<=", "<="), ("\u{2264}", "<=")];
+    let operators = [
+        (">=", ">="),
+        ("\u{2265}", ">="),
+        ("<=", "<="),
+        ("\u{2264}", "<="),
+    ];
     for (written, operator) in operators {
         if let Some(rest) = text.strip_prefix(written) {
             return absolute(text, operator, rest.trim(), unit, better);
@@ -110,7 +115,10 @@ fn relative(text: &str, unit: &str, better: Better) -> Result<Bar, BarError> {
     }
     let unsigned = text.strip_prefix('+').unwrap_or(text).trim_start();
     let Some(number) = number::scan(unsigned) else {
-        return wrong(format!("bar `{text}` is not a number"), example(unit, better));
+        return wrong(
+            format!("bar `{text}` is not a number"),
+            example(unit, better),
+        );
     };
     match number.rest.trim() {
         "%" if number.value > 0.0 => Ok(Bar::Relative {
@@ -172,7 +180,10 @@ mod tests {
 
     #[test]
     fn bars_read_back_as_they_are_written() {
-        for bar in [Bar::Relative { percent: 0.25 }, Bar::Absolute { value: 1350.5 }] {
+        for bar in [
+            Bar::Relative { percent: 0.25 },
+            Bar::Absolute { value: 1350.5 },
+        ] {
             for better in [Better::Higher, Better::Lower] {
                 let text = bar_text(bar, "tok/s", better);
                 assert_eq!(parse_bar(&text, "tok/s", better), Ok(bar), "{text}");

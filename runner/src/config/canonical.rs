@@ -54,12 +54,12 @@ mod tests {
 
     #[test]
     fn the_order_of_keys_does_not_matter_and_every_value_does() {
-        let a: Value = serde_json::from_str(r#"{"b":[1,{"y":null,"x":"é\n"}],"a":1.5}"#)
-            .expect("valid JSON");
-        let b: Value = serde_json::from_str(r#"{"a":1.5,"b":[1,{"x":"é\n","y":null}]}"#)
-            .expect("valid JSON");
-        let c: Value = serde_json::from_str(r#"{"a":1.5,"b":[1,{"x":"é","y":null}]}"#)
-            .expect("valid JSON");
+        let a: Value =
+            serde_json::from_str(r#"{"b":[1,{"y":null,"x":"é\n"}],"a":1.5}"#).expect("valid JSON");
+        let b: Value =
+            serde_json::from_str(r#"{"a":1.5,"b":[1,{"x":"é\n","y":null}]}"#).expect("valid JSON");
+        let c: Value =
+            serde_json::from_str(r#"{"a":1.5,"b":[1,{"x":"é","y":null}]}"#).expect("valid JSON");
         assert_eq!(canonical_sha256(&a), canonical_sha256(&b));
         assert_ne!(canonical_sha256(&a), canonical_sha256(&c));
     }

@@ -48,7 +48,13 @@ impl fmt::Display for ConfigError {
 fn excerpt(line: &str, column: usize) -> (String, String) {
     let shown: String = line
         .chars()
-        .map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c })
+        .map(|c| {
+            if c.is_control() && c != '\t' {
+                '\u{fffd}'
+            } else {
+                c
+            }
+        })
         .collect();
     let indent = shown
         .chars()

@@ -106,7 +106,12 @@ mod tests {
 
         std::fs::write(&path, "[campaign]\nnmae = \"x\"\n").expect("write");
         let error = Config::from_file(&path).expect_err("wrong");
-        assert!(error.to_string().contains("campaign.toml:2:1: unknown key `nmae`"), "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains("campaign.toml:2:1: unknown key `nmae`"),
+            "{error}"
+        );
 
         let error = Config::from_file(dir.path()).expect_err("a folder");
         assert!(matches!(error, LoadError::Read { .. }), "{error}");

@@ -225,10 +225,13 @@ fn bench<'a>(
     let name = name(section, taken, "\"prefill\"");
     let probe = context.probe(section, name.as_deref());
     let value = where_it_is(section, "value", asks_harness);
-    let format = value.as_ref().and_then(Option::as_ref).and_then(|value| match value {
-        Extract::Format { format, .. } => Some(*format),
-        _ => None,
-    });
+    let format = value
+        .as_ref()
+        .and_then(Option::as_ref)
+        .and_then(|value| match value {
+            Extract::Format { format, .. } => Some(*format),
+            _ => None,
+        });
     let unit = unit(section, format);
     let better = better(section, format);
     let bar = match (section.get("bar"), unit.as_deref(), better) {

@@ -17,8 +17,8 @@ mod types;
 mod values;
 
 pub use bar::{BarError, bar_text, parse_bar};
-pub(crate) use diagnostic::{nearest, suggestion};
 pub use diagnostic::{ConfigError, ConfigErrors};
+pub(crate) use diagnostic::{nearest, suggestion};
 pub use file::{FILE_NAME, LoadError};
 pub use parse::{DEFAULT_PAIRS, LEAST_PAIRS, PINNED_CUDA, parse};
 pub use types::*;

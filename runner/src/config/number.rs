@@ -114,7 +114,9 @@ mod tests {
             let scanned = scan(text).expect(text);
             assert_eq!((scanned.value, scanned.rest), (value, rest), "{text}");
         }
-        for text in ["", "x", "-1", "+1", ".5", "1.", "45,05", "45,0567", "4505,678", "1e999"] {
+        for text in [
+            "", "x", "-1", "+1", ".5", "1.", "45,05", "45,0567", "4505,678", "1e999",
+        ] {
             assert_eq!(scan(text), None, "{text}");
         }
     }

@@ -94,11 +94,8 @@ fn config(root: &Section<'_>) -> Option<Config> {
     })
 }
 
-fn required_section<'a>(
-    root: &Section<'a>,
-    schema: &'static schema::Table,
-) -> Option<Section<'a>> {
-    if root.get(schema.key()).is_none() {
+fn required_section<'a>(root: &Section<'a>, schema: &'static schema::Table) -> Option<Section<'a>> {
+    if root.get(schema.key()).is_none() && !root.misspelt(schema.key()) {
         root.sink.error_help(
             0..0,
             format!("the file has no {}", schema.title()),
@@ -171,11 +168,15 @@ fn claims(section: &Section<'_>) -> Vec<String> {
                     }
                     false => span,
                 };
-                let help = error.help.clone().unwrap_or_else(|| {
-                    "`docs/claims.md` has the grammar with examples".to_owned()
-                });
-                item.sink
-                    .error_help(at, format!("the claim cannot be read: {}", error.message), help);
+                let help = error
+                    .help
+                    .clone()
+                    .unwrap_or_else(|| "`docs/claims.md` has the grammar with examples".to_owned());
+                item.sink.error_help(
+                    at,
+                    format!("the claim cannot be read: {}", error.message),
+                    help,
+                );
             }
         }
     }
@@ -183,12 +184,12 @@ fn claims(section: &Section<'_>) -> Vec<String> {
 }
 
 fn toolchain(section: &Section<'_>) -> Option<Toolchain> {
-    let cuda = section
-        .required("cuda", "\"13.0\"")
-        .and_then(cuda);
+    let cuda = section.required("cuda", "\"13.0\"").and_then(cuda);
     let arch_item = section.get("arch");
     let system = cuda == Some(Cuda::System);
-    let arch = arch_item.map(|item| archs(item, system)).unwrap_or_default();
+    let arch = arch_item
+        .map(|item| archs(item, system))
+        .unwrap_or_default();
     let cuda = cuda?;
     if arch_item.is_none() && cuda != Cuda::None {
         section.required("arch", "[\"sm_121\"]");
@@ -219,7 +220,11 @@ fn archs(item: Item<'_>, system: bool) -> Vec<String> {
         true => item.filled().into_iter().collect(),
         false => item.list(),
     };
-    let empty = item.value.get_ref().as_array().is_some_and(|a| a.is_empty());
+    let empty = item
+        .value
+        .get_ref()
+        .as_array()
+        .is_some_and(|a| a.is_empty());
     if empty {
         item.reject("`arch` is empty", "name one, such as `[\"sm_121\"]`");
     }
@@ -265,15 +270,18 @@ fn device(root: &Section<'_>, toolchain: Option<&Toolchain>) -> Option<Device> {
 }
 
 fn build(section: &Section<'_>) -> Option<Build> {
-    let command = section
-        .required("command", "\"make -j\"")
-        .and_then(command);
+    let command = section.required("command", "\"make -j\"").and_then(command);
     let directory = section.get("directory").and_then(|item| {
         let text = item.filled()?;
         inside(&text, item).then(|| text.into_inner())
     });
     let outputs = section.required("outputs", "[\"engine\"]").map(|item| {
-        if item.value.get_ref().as_array().is_some_and(|a| a.is_empty()) {
+        if item
+            .value
+            .get_ref()
+            .as_array()
+            .is_some_and(|a| a.is_empty())
+        {
             item.reject(
                 "`outputs` is empty",
                 "name what the build makes; every cubin inside is inspected",
@@ -318,7 +326,10 @@ fn kernels(root: &Section<'_>) -> Vec<KernelFacts> {
             .get("threads")
             .and_then(|item| item.integer(1..1025, "threads per block"));
         let dynamic_smem = section.get("dynamic_smem").and_then(|item| {
-            item.bytes(0..MOST_SMEM + 1, "dynamic shared memory per block, in bytes")
+            item.bytes(
+                0..MOST_SMEM + 1,
+                "dynamic shared memory per block, in bytes",
+            )
         });
         if let Some(name) = name {
             kernels.push(KernelFacts {

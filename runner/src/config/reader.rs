@@ -10,7 +10,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::diagnostic::{Sink, suggestion};
+use super::diagnostic::{Sink, nearest, suggestion};
 use super::number;
 use super::schema::Table;
 
@@ -84,7 +84,7 @@ impl<'a> Section<'a> {
     /// The value of a key that must be there.
     pub(super) fn required(&self, key: &'static str, example: &str) -> Option<Item<'a>> {
         let item = self.get(key);
-        if item.is_none() {
+        if item.is_none() && !self.misspelt(key) {
             self.sink.error_help(
                 self.span(),
                 format!("{} has no `{key}`", self.schema.title()),
@@ -92,6 +92,15 @@ impl<'a> Section<'a> {
             );
         }
         item
+    }
+
+    /// Whether an unknown key was taken for this one: it is reported once, not also as missing.
+    pub(super) fn misspelt(&self, key: &str) -> bool {
+        self.table.keys().any(|found| {
+            let found = found.get_ref().as_ref();
+            !self.schema.keys.contains(&found)
+                && nearest(found, self.schema.keys.iter().copied()) == Some(key)
+        })
     }
 
     /// A table below this one.
@@ -172,12 +181,15 @@ impl<'a> Item<'a> {
             self.key,
             found.type_str()
         );
-        let quoted = wanted.starts_with("a text")
-            && !matches!(found, DeValue::Array(_) | DeValue::Table(_));
+        let quoted =
+            wanted.starts_with("a text") && !matches!(found, DeValue::Array(_) | DeValue::Table(_));
         if quoted {
             let raw = self.sink.text().get(self.span()).unwrap_or_default();
-            self.sink
-                .error_help(self.span(), message, format!("put it in quotes: `\"{raw}\"`"));
+            self.sink.error_help(
+                self.span(),
+                message,
+                format!("put it in quotes: `\"{raw}\"`"),
+            );
         } else {
             self.sink.error(self.span(), message);
         }
@@ -295,7 +307,10 @@ impl<'a> Item<'a> {
             None => {
                 self.reject(
                     format!("`{text}` is not a number of bytes"),
-                    format!("write a number, or a text with a unit: {}", number::BYTE_UNITS),
+                    format!(
+                        "write a number, or a text with a unit: {}",
+                        number::BYTE_UNITS
+                    ),
                 );
                 None
             }

@@ -45,29 +45,100 @@ table!(ROOT, "", false, [
     "campaign", "toolchain", "device", "build", "kernel", "harness", "parity", "identity",
     "bench", "protocol", "environment", "limits",
 ], later ["ruler", "variant", "reference"]);
-table!(CAMPAIGN, "campaign", false, ["name", "title", "default_branch", "claims"]);
+table!(
+    CAMPAIGN,
+    "campaign",
+    false,
+    ["name", "title", "default_branch", "claims"]
+);
 table!(TOOLCHAIN, "toolchain", false, ["cuda", "arch"]);
 table!(DEVICE, "device", false, ["kind", "index"]);
-table!(BUILD, "build", false, ["command", "directory", "outputs", "runtime", "env", "timeout_s"]);
+table!(
+    BUILD,
+    "build",
+    false,
+    [
+        "command",
+        "directory",
+        "outputs",
+        "runtime",
+        "env",
+        "timeout_s"
+    ]
+);
 table!(KERNEL, "kernel", true, ["name", "threads", "dynamic_smem"]);
-table!(HARNESS, "harness", false, ["command", "env", "start_timeout_s"]);
-table!(PARITY, "parity", true, ["name", "command", "harness", "figures", "env", "timeout_s"]);
+table!(
+    HARNESS,
+    "harness",
+    false,
+    ["command", "env", "start_timeout_s"]
+);
+table!(
+    PARITY,
+    "parity",
+    true,
+    ["name", "command", "harness", "figures", "env", "timeout_s"]
+);
 table!(FIGURE, "parity.figures", true, ["name", "value", "max"]);
-table!(IDENTITY, "identity", false, [
-    "command", "harness", "drop_lines", "tokens", "count", "env", "timeout_s",
-]);
-table!(BENCH, "bench", true, [
-    "name", "command", "harness", "value", "unit", "better", "bar", "env", "timeout_s",
-    "warmup", "inner",
-]);
+table!(
+    IDENTITY,
+    "identity",
+    false,
+    [
+        "command",
+        "harness",
+        "drop_lines",
+        "tokens",
+        "count",
+        "env",
+        "timeout_s",
+    ]
+);
+table!(
+    BENCH,
+    "bench",
+    true,
+    [
+        "name",
+        "command",
+        "harness",
+        "value",
+        "unit",
+        "better",
+        "bar",
+        "env",
+        "timeout_s",
+        "warmup",
+        "inner",
+    ]
+);
 table!(VALUE, "value", false, ["regex", "json", "format", "select"]);
-table!(PROTOCOL, "protocol", false, ["pairs", "samples"], later ["sequential"]);
+table!(
+    PROTOCOL,
+    "protocol",
+    false,
+    ["pairs", "samples"],
+    later["sequential"]
+);
 table!(ENVIRONMENT, "environment", false, ["allow", "set"]);
 table!(LIMITS, "limits", false, ["output_bytes", "free_disk_bytes"]);
 
 /// Every table of the file.
 #[cfg(test)]
 pub(super) static ALL: &[&Table] = &[
-    &ROOT, &CAMPAIGN, &TOOLCHAIN, &DEVICE, &BUILD, &KERNEL, &HARNESS, &PARITY, &FIGURE,
-    &IDENTITY, &BENCH, &VALUE, &PROTOCOL, &ENVIRONMENT, &LIMITS,
+    &ROOT,
+    &CAMPAIGN,
+    &TOOLCHAIN,
+    &DEVICE,
+    &BUILD,
+    &KERNEL,
+    &HARNESS,
+    &PARITY,
+    &FIGURE,
+    &IDENTITY,
+    &BENCH,
+    &VALUE,
+    &PROTOCOL,
+    &ENVIRONMENT,
+    &LIMITS,
 ];

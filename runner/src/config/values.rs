@@ -14,8 +14,8 @@ use super::{CommandLine, Extract, NamedFormat};
 /// Architectures that CUDA 13.0 compiles for.
 pub(super) const ARCHS: &[&str] = &[
     "sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a",
-    "sm_100f", "sm_103", "sm_103a", "sm_103f", "sm_110", "sm_110a", "sm_110f", "sm_120",
-    "sm_120a", "sm_120f", "sm_121", "sm_121a", "sm_121f",
+    "sm_100f", "sm_103", "sm_103a", "sm_103f", "sm_110", "sm_110a", "sm_110f", "sm_120", "sm_120a",
+    "sm_120f", "sm_121", "sm_121a", "sm_121f",
 ];
 
 /// Architectures that only older toolchains compile for.
@@ -171,7 +171,10 @@ pub(super) fn extract(item: Item<'_>) -> Option<Extract> {
         .collect();
     let [kind] = kinds.as_slice() else {
         item.reject(
-            format!("`{}` needs exactly one of `regex`, `json`, `format`", item.key),
+            format!(
+                "`{}` needs exactly one of `regex`, `json`, `format`",
+                item.key
+            ),
             "such as `{ regex = '([0-9.]+) tok/s' }` or `{ json = \"/a/b\" }`",
         );
         return None;
@@ -206,7 +209,10 @@ fn regex_extract(item: Item<'_>) -> Option<Extract> {
     }
     if !named && regex.capture_names().flatten().any(|name| name == "unit") {
         item.reject(
-            format!("`{}` has a group `unit` but none called `value`", text.get_ref()),
+            format!(
+                "`{}` has a group `unit` but none called `value`",
+                text.get_ref()
+            ),
             "name the number's group, such as '(?<value>[0-9.]+) (?<unit>\\S+)'",
         );
         return None;
@@ -226,7 +232,11 @@ fn json_extract(item: Item<'_>) -> Option<Extract> {
             format!("`{pointer}` is not a JSON pointer"),
             format!(
                 "begin each step with `/`, such as `/{}`; write `~1` for `/` and `~0` for `~`",
-                if bad_escape { "results/0/mean" } else { pointer }
+                if bad_escape {
+                    "results/0/mean"
+                } else {
+                    pointer
+                }
             ),
         );
         return None;
@@ -289,8 +299,18 @@ pub(super) fn check_variable(name: &str) -> Result<(), (String, &'static str)> {
 fn looks_secret(name: &str) -> bool {
     const ANYWHERE: &[&str] = &["SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL"];
     const PARTS: &[&str] = &[
-        "KEY", "KEYS", "APIKEY", "SSHKEY", "ACCESSKEY", "PRIVATEKEY", "AUTHKEY", "DEPLOYKEY",
-        "AUTH", "PAT", "COOKIE", "NETRC",
+        "KEY",
+        "KEYS",
+        "APIKEY",
+        "SSHKEY",
+        "ACCESSKEY",
+        "PRIVATEKEY",
+        "AUTHKEY",
+        "DEPLOYKEY",
+        "AUTH",
+        "PAT",
+        "COOKIE",
+        "NETRC",
     ];
     let upper = name.to_ascii_uppercase();
     ANYWHERE.iter().any(|word| upper.contains(word))
@@ -306,14 +326,27 @@ mod tests {
     #[test]
     fn secrets_are_told_from_ordinary_variables() {
         for name in [
-            "GITHUB_TOKEN", "GHTOKEN", "aws_secret_access_key", "DB_PASSWORD", "API_KEY", "APIKEY",
-            "GOOGLE_APPLICATION_CREDENTIALS", "SSH_AUTH_SOCK", "DEPLOY_PAT",
+            "GITHUB_TOKEN",
+            "GHTOKEN",
+            "aws_secret_access_key",
+            "DB_PASSWORD",
+            "API_KEY",
+            "APIKEY",
+            "GOOGLE_APPLICATION_CREDENTIALS",
+            "SSH_AUTH_SOCK",
+            "DEPLOY_PAT",
         ] {
             assert!(looks_secret(name), "{name}");
         }
         for name in [
-            "MAX_TOKENS", "TOKENIZERS_PARALLELISM", "OMP_NUM_THREADS", "KEYBOARD", "MONKEY",
-            "ENGINE_MMQ", "PATH", "AUTHOR",
+            "MAX_TOKENS",
+            "TOKENIZERS_PARALLELISM",
+            "OMP_NUM_THREADS",
+            "KEYBOARD",
+            "MONKEY",
+            "ENGINE_MMQ",
+            "PATH",
+            "AUTHOR",
         ] {
             assert!(!looks_secret(name), "{name}");
         }

@@ -117,7 +117,10 @@ impl<'c> Reader<'c> {
         if let Some(key) = near_key(&trailer.key) {
             self.error(
                 trailer,
-                format!("there is no trailer `{}`; did you mean `{key}`?", trailer.key),
+                format!(
+                    "there is no trailer `{}`; did you mean `{key}`?",
+                    trailer.key
+                ),
             );
         }
     }
@@ -202,7 +205,8 @@ impl<'c> Reader<'c> {
             .iter()
             .filter_map(|bench| {
                 let rest = value.strip_prefix(bench.name.as_str())?;
-                let apart = rest.starts_with(|c: char| c.is_whitespace() || "<>\u{2264}\u{2265}+".contains(c));
+                let apart = rest
+                    .starts_with(|c: char| c.is_whitespace() || "<>\u{2264}\u{2265}+".contains(c));
                 (apart || rest.is_empty()).then_some((bench, rest.trim()))
             })
             .max_by_key(|(bench, _)| bench.name.len());
@@ -341,7 +345,11 @@ fn near_key(key: &str) -> Option<&'static str> {
     }
     let plain = |key: &str| key.to_ascii_lowercase().replace(['-', '_'], "");
     let word = plain(key);
-    let aliases = [("retry", "Retry-When"), ("retryif", "Retry-When"), ("hypo", "Hypothesis")];
+    let aliases = [
+        ("retry", "Retry-When"),
+        ("retryif", "Retry-When"),
+        ("hypo", "Hypothesis"),
+    ];
     let alias = aliases.iter().find(|(alias, _)| *alias == word);
     let by_alias = alias.map(|(_, key)| *key);
     let near = |key: &&&str| {

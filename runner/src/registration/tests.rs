@@ -45,7 +45,11 @@ fn one_error(message: &str, parts: &[&str]) {
     let registration = register(message);
     assert_eq!(registration.errors.len(), 1, "{:?}", registration.errors);
     for part in parts {
-        assert!(registration.errors[0].contains(part), "{:?}", registration.errors);
+        assert!(
+            registration.errors[0].contains(part),
+            "{:?}",
+            registration.errors
+        );
     }
 }
 
@@ -55,10 +59,17 @@ fn a_plain_commit_is_measured_with_the_bars_and_claims_of_the_file() {
     assert_eq!(registration.lever, "mmq: unroll twice");
     assert_eq!(registration.round, None);
     assert_eq!(registration.kind, RoundKind::Lever);
-    let bars: Vec<_> = registration.bars.iter().map(|b| (b.bench.as_str(), b.text.as_str(), b.source)).collect();
+    let bars: Vec<_> = registration
+        .bars
+        .iter()
+        .map(|b| (b.bench.as_str(), b.text.as_str(), b.source))
+        .collect();
     assert_eq!(
         bars,
-        [("prefill", "+1.5%", Source::File), ("q_proj", "<= 2.5 ms", Source::File)]
+        [
+            ("prefill", "+1.5%", Source::File),
+            ("q_proj", "<= 2.5 ms", Source::File)
+        ]
     );
     assert_eq!(registration.claims[0].source, Source::File);
     assert_eq!(registration.errors, [] as [String; 0]);
@@ -81,11 +92,24 @@ fn trailers_are_read_whole() {
     assert_eq!(registration.bars.len(), 2);
     assert_eq!(registration.bars[0].bar, Bar::Absolute { value: 1350.0 });
     assert_eq!(registration.bars[1].bar, Bar::Absolute { value: 2.1 });
-    assert!(registration.bars.iter().all(|bar| bar.source == Source::Trailer));
-    let claims: Vec<_> = registration.claims.iter().map(|c| c.text.as_str()).collect();
+    assert!(
+        registration
+            .bars
+            .iter()
+            .all(|bar| bar.source == Source::Trailer)
+    );
+    let claims: Vec<_> = registration
+        .claims
+        .iter()
+        .map(|c| c.text.as_str())
+        .collect();
     assert_eq!(
         claims,
-        ["sass mmq_nb LDS.64 32 -> 0", "regs mmq_nb not above base", "spills * == 0"]
+        [
+            "sass mmq_nb LDS.64 32 -> 0",
+            "regs mmq_nb not above base",
+            "spills * == 0"
+        ]
     );
     assert_eq!(registration.retry_when.len(), 2);
 }
@@ -123,15 +147,39 @@ fn trailers_of_a_squash_merge_count() {
 #[test]
 fn slips_in_keys_are_errors_and_other_peoples_trailers_are_not() {
     for (key, meant) in [
-        ("Bars", "Bar"), ("Claims", "Claim"), ("Hypotesis", "Hypothesis"), ("Rounds", "Round"),
-        ("Retry_When", "Retry-When"), ("Retry", "Retry-When"), ("RetryWhen", "Retry-When"),
-        ("Levers", "Lever"), ("Identiy", "Identity"), ("Kinds", "Kind"), ("Cliam", "Claim"),
+        ("Bars", "Bar"),
+        ("Claims", "Claim"),
+        ("Hypotesis", "Hypothesis"),
+        ("Rounds", "Round"),
+        ("Retry_When", "Retry-When"),
+        ("Retry", "Retry-When"),
+        ("RetryWhen", "Retry-When"),
+        ("Levers", "Lever"),
+        ("Identiy", "Identity"),
+        ("Kinds", "Kind"),
+        ("Cliam", "Claim"),
     ] {
-        one_error(&format!("s\n\n{key}: x\n"), &[&format!("did you mean `{meant}`?")]);
+        one_error(
+            &format!("s\n\n{key}: x\n"),
+            &[&format!("did you mean `{meant}`?")],
+        );
     }
     for key in [
-        "Signed-off-by", "Co-authored-by", "Change-Id", "Reviewed-by", "Link", "Fixes", "Cc", "Bug",
-        "Refs", "Level", "Tested", "Branch", "Issue", "Clang-Version", "Ran",
+        "Signed-off-by",
+        "Co-authored-by",
+        "Change-Id",
+        "Reviewed-by",
+        "Link",
+        "Fixes",
+        "Cc",
+        "Bug",
+        "Refs",
+        "Level",
+        "Tested",
+        "Branch",
+        "Issue",
+        "Clang-Version",
+        "Ran",
     ] {
         let registration = register(&format!("s\n\n{key}: x\n"));
         assert_eq!(registration.errors, [] as [String; 0], "{key}");
@@ -153,14 +201,23 @@ fn prose_is_not_taken_for_trailers() {
 
 #[test]
 fn a_bar_or_claim_amid_other_text_is_not_lost_in_silence() {
-    one_error("s\n\nHypothesis: reads\nare slow\nBar: prefill +1%\n", &["paragraph of their own"]);
-    one_error("s\n\nWe say\nClaim: spills * == 0\n\nRound: r1\n", &["`Claim: spills * == 0`"]);
+    one_error(
+        "s\n\nHypothesis: reads\nare slow\nBar: prefill +1%\n",
+        &["paragraph of their own"],
+    );
+    one_error(
+        "s\n\nWe say\nClaim: spills * == 0\n\nRound: r1\n",
+        &["`Claim: spills * == 0`"],
+    );
 }
 
 #[test]
 fn what_cannot_be_read_says_what_to_write() {
     for (trailer, parts) in [
-        ("Bar: prefil >= 1350", &["no bench `prefil`", "did you mean `prefill`?"][..]),
+        (
+            "Bar: prefil >= 1350",
+            &["no bench `prefil`", "did you mean `prefill`?"][..],
+        ),
         ("Bar: decode +1%", &["no bench `decode`", "`q_proj`"]),
         ("Bar: prefill", &["names no bar"]),
         ("Bar: >= 1350", &["names no bench"]),
@@ -168,17 +225,32 @@ fn what_cannot_be_read_says_what_to_write() {
         ("Bar: prefill -1.5%", &["negative"]),
         ("Bar: q_proj <= 2100 us", &["is in `us`", "`ms`"]),
         ("Bar: prefill +0%", &["is zero"]),
-        ("Claim: sass mmq LDS.64 = 0", &["`Claim: sass mmq LDS.64 = 0`", "column 17", "`==`"]),
+        (
+            "Claim: sass mmq LDS.64 = 0",
+            &["`Claim: sass mmq LDS.64 = 0`", "column 17", "`==`"],
+        ),
         ("Kind: measure", &["did you mean `measured`?"]),
         ("Identity: tolerance", &["not supported yet"]),
         ("Identity: hash", &["`bytes`"]),
         ("Round:", &["empty"]),
     ] {
-        one_error(&format!("s\n\n{trailer}\nSigned-off-by: A <a@example.org>\n"), parts);
+        one_error(
+            &format!("s\n\n{trailer}\nSigned-off-by: A <a@example.org>\n"),
+            parts,
+        );
     }
-    one_error("s\n\nBar: prefill +1%\nBar: prefill +2%\n", &["already has the bar `+1%`"]);
-    one_error("s\n\nKind: measured\nBar: prefill +1%\n", &["keep one of them"]);
-    one_error("s\n\nKind: measured\nKind: analysed\n", &["another `Kind:`"]);
+    one_error(
+        "s\n\nBar: prefill +1%\nBar: prefill +2%\n",
+        &["already has the bar `+1%`"],
+    );
+    one_error(
+        "s\n\nKind: measured\nBar: prefill +1%\n",
+        &["keep one of them"],
+    );
+    one_error(
+        "s\n\nKind: measured\nKind: analysed\n",
+        &["another `Kind:`"],
+    );
 }
 
 #[test]

@@ -26,7 +26,11 @@ pub(super) struct Paragraph {
 /// The message's first paragraph on one line, as `git log --format=%s` gives it.
 pub(super) fn subject(message: &str) -> String {
     let first = paragraphs_of(message).into_iter().next();
-    let lines: Vec<&str> = first.unwrap_or_default().into_iter().map(str::trim).collect();
+    let lines: Vec<&str> = first
+        .unwrap_or_default()
+        .into_iter()
+        .map(str::trim)
+        .collect();
     lines.join(" ")
 }
 
@@ -72,7 +76,9 @@ fn paragraph(lines: &[&str], last: bool) -> Paragraph {
     for line in lines {
         if line.starts_with([' ', '\t']) && continues {
             if let Some(trailer) = trailers.last_mut() {
-                trailer.value = format!("{} {}", trailer.value, line.trim()).trim().to_owned();
+                trailer.value = format!("{} {}", trailer.value, line.trim())
+                    .trim()
+                    .to_owned();
             }
         } else if let Some(trailer) = trailer(line) {
             trailers.push(trailer);
@@ -156,5 +162,53 @@ mod tests {
         assert!(paragraphs(picked)[0].block);
         let prose = "s\n\na\nb\nc\nd\ne\nSigned-off-by: A <a@example.org>\n";
         assert!(!paragraphs(prose)[0].block);
+    }
+
+    /// Real git on the same messages, for the last paragraph.
+    #[test]
+    fn git_reads_the_same() -> std::io::Result<()> {
+        use std::io::Write;
+        use std::process::{Command, Stdio};
+
+        for message in [
+            "s\n\nbody\n\nRound: r1\nHypothesis: a\n  b\n\tc\nBar : x >= 3\n",
+            "s\n\nRound: r1\nsome words\nSigned-off-by: A <a@example.org>\n",
+            "s\n\nRound: r1\nsome words\nReviewed-by: A\n",
+            "s\n\nRound: r1\n(cherry picked from commit 1234567)\n",
+            "s\n\na\nb\nc\nd\ne\nSigned-off-by: A <a@example.org>\n",
+            "s\nRound: r1\n",
+            "Round: r1\n",
+            "s\n\nRound: r1\n\nwords\n",
+            "s\n\nRound:r1\nBar:\n",
+            "s\n\nRound: r1\n---\nBar: x\n",
+        ] {
+            let mut git = Command::new("git")
+                .args(["interpret-trailers", "--parse", "--no-divider"])
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()?;
+            if let Some(mut stdin) = git.stdin.take() {
+                stdin.write_all(message.as_bytes())?;
+            }
+            let output = git.wait_with_output()?;
+            assert!(output.status.success(), "{message}");
+            let ours: String = paragraphs(message)
+                .iter()
+                .filter(|paragraph| paragraph.last && paragraph.block)
+                .flat_map(|paragraph| &paragraph.trailers)
+                .map(|trailer| {
+                    format!("{}: {}", trailer.key, trailer.value)
+                        .trim()
+                        .to_owned()
+                        + "\n"
+                })
+                .collect();
+            let theirs: String = String::from_utf8_lossy(&output.stdout)
+                .lines()
+                .map(|line| line.trim().to_owned() + "\n")
+                .collect();
+            assert_eq!(ours, theirs, "{message}");
+        }
+        Ok(())
     }
 }
