@@ -1,9 +1,27 @@
 //! `campaign.toml`: the checked configuration that the rest of the program uses.
 //!
-//! `parse` (in `parse.rs`) reads the file into raw serde structs, then validates them into the
-//! types here; errors name file, line, column and the nearest valid key. The types here hold no
-//! file access and are stored in every record, so that a replay needs no file.
+//! [`parse`] reads the file's text and validates it into the types here; errors name file, line,
+//! column and the nearest valid key. The types here hold no file access and are stored in every
+//! record, so that a replay needs no file. `docs/campaign-toml.md` is the reference for users.
 
+mod bar;
+pub(crate) mod canonical;
+mod diagnostic;
+mod file;
+mod items;
+pub(crate) mod number;
+mod parse;
+mod reader;
+mod schema;
 mod types;
+mod values;
 
+pub use bar::{BarError, bar_text, parse_bar};
+pub use diagnostic::{ConfigError, ConfigErrors};
+pub(crate) use diagnostic::{nearest, suggestion};
+pub use file::{FILE_NAME, LoadError};
+pub use parse::{DEFAULT_PAIRS, LEAST_PAIRS, PINNED_CUDA, parse};
 pub use types::*;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,373 @@
+//! Whether claims hold, on reports of both sides.
+//!
+//! A claim holds if it holds for every kernel of head that its pattern matches, on every
+//! architecture. A kernel that does not exist makes it fail: a statement about nothing is a slip.
+
+use std::collections::BTreeSet;
+
+use sass::Kernel;
+
+use super::ast::{Claim, Metric, Operand, Relation};
+use super::opcodes;
+use super::pairing::{Counterpart, counterpart, lost};
+use super::pattern::{Matcher, function_name};
+use super::reading::{Facts, Reading, read, shown, shown_count};
+use crate::config::{KernelFacts, nearest};
+use crate::model::{ClaimEvidence, ClaimOutcome, LaunchOccupancy, PerSide, RegisteredClaim, Side};
+
+/// What claims are evaluated on.
+pub struct ClaimContext<'a> {
+    /// What each side's outputs hold.
+    pub reports: &'a PerSide<sass::Report>,
+    /// Each side's `[[kernel]]` tables; the same twice where one config serves both sides.
+    pub facts: PerSide<&'a [KernelFacts]>,
+    /// Occupancy of a kernel of a side; `None` where its launch is not known.
+    pub occupancy: &'a dyn Fn(Side, &Kernel) -> Option<LaunchOccupancy>,
+}
+
+/// Kernels named one by one in `observed`, before it says how many more there are.
+const NAMED: usize = 4;
+
+/// Evaluates claims, in their order.
+pub fn evaluate(claims: &[RegisteredClaim], context: &ClaimContext<'_>) -> Vec<ClaimEvidence> {
+    let facts = PerSide {
+        base: Facts::new(context.facts.base),
+        head: Facts::new(context.facts.head),
+    };
+    claims
+        .iter()
+        .map(|registered| {
+            let finding = match registered.text.parse::<Claim>() {
+                Ok(claim) => Evaluation {
+                    claim: &claim,
+                    context,
+                    facts: &facts,
+                }
+                .finding(),
+                Err(error) => Finding {
+                    outcome: not_evaluated(format!("the claim cannot be read: {error}")),
+                    expected: String::new(),
+                    observed: String::new(),
+                },
+            };
+            ClaimEvidence {
+                text: registered.text.clone(),
+                source: registered.source,
+                outcome: finding.outcome,
+                expected: finding.expected,
+                observed: finding.observed,
+            }
+        })
+        .collect()
+}
+
+struct Finding {
+    outcome: ClaimOutcome,
+    expected: String,
+    observed: String,
+}
+
+fn not_evaluated(reason: impl Into<String>) -> ClaimOutcome {
+    ClaimOutcome::NotEvaluated {
+        reason: reason.into(),
+    }
+}
+
+/// What one kernel says.
+struct Answer {
+    outcome: ClaimOutcome,
+    kernel: String,
+    arch: String,
+    text: String,
+}
+
+impl Answer {
+    fn new(kernel: &Kernel, outcome: ClaimOutcome, text: String) -> Self {
+        Answer {
+            outcome,
+            kernel: function_name(&kernel.name).to_owned(),
+            arch: kernel.arch.clone(),
+            text,
+        }
+    }
+
+    fn of(kernel: &Kernel, holds: bool, text: String) -> Self {
+        let outcome = match holds {
+            true => ClaimOutcome::Holds,
+            false => ClaimOutcome::Fails,
+        };
+        Answer::new(kernel, outcome, text)
+    }
+}
+
+struct Evaluation<'a> {
+    claim: &'a Claim,
+    context: &'a ClaimContext<'a>,
+    facts: &'a PerSide<Facts<'a>>,
+}
+
+impl<'a> Evaluation<'a> {
+    fn finding(&self) -> Finding {
+        let expected = match self.claim.metric {
+            Metric::Code => "code unchanged".to_owned(),
+            _ => format!("{} {}", self.claim.metric.label(), self.claim.relation),
+        };
+        let (outcome, observed) = match Matcher::new(&self.claim.kernel) {
+            Ok(matcher) => self.observe(&matcher),
+            Err(error) => (not_evaluated(error.to_string()), String::new()),
+        };
+        Finding {
+            outcome,
+            expected,
+            observed,
+        }
+    }
+
+    fn observe(&self, matcher: &Matcher) -> (ClaimOutcome, String) {
+        let matched = PerSide {
+            base: self.matching(Side::Base, matcher),
+            head: self.matching(Side::Head, matcher),
+        };
+        if matched.head.is_empty() {
+            return (ClaimOutcome::Fails, self.no_match(matcher, &matched.base));
+        }
+        if let Some(observed) = self.unknown_opcode(&matched) {
+            return (ClaimOutcome::Fails, observed);
+        }
+        let mut answers: Vec<Answer> = matched
+            .head
+            .iter()
+            .map(|kernel| self.answer(kernel, &matched))
+            .collect();
+        if matches!(self.claim.relation, Relation::Unchanged) {
+            answers.extend(
+                lost(&matched)
+                    .into_iter()
+                    .map(|kernel| Answer::of(kernel, false, "head has no such kernel".to_owned())),
+            );
+        }
+        (summary(&answers), self.describe(&answers))
+    }
+
+    /// The kernels of a side that the claim is about.
+    fn matching(&self, side: Side, matcher: &Matcher) -> Vec<&'a Kernel> {
+        let arch = self.claim.arch.as_deref();
+        self.context
+            .reports
+            .get(side)
+            .kernels
+            .iter()
+            .filter(|k| arch.is_none_or(|arch| arch == k.arch) && matcher.matches(&k.name))
+            .collect()
+    }
+
+    /// Why nothing matches, and what there is.
+    fn no_match(&self, matcher: &Matcher, base: &[&Kernel]) -> String {
+        let head = &self.context.reports.head.kernels;
+        if head.is_empty() {
+            return "no kernel matches: head's outputs hold no compiled kernel".to_owned();
+        }
+        let other_archs: BTreeSet<&str> = head
+            .iter()
+            .filter(|kernel| matcher.matches(&kernel.name))
+            .map(|kernel| kernel.arch.as_str())
+            .collect();
+        if let (Some(arch), false) = (&self.claim.arch, other_archs.is_empty()) {
+            let there: Vec<_> = other_archs.into_iter().collect();
+            return format!(
+                "no kernel matches for {arch}; the kernel is there for {}",
+                there.join(", ")
+            );
+        }
+        if let Some(kernel) = base.first() {
+            return format!(
+                "no kernel of head matches; base has `{}`",
+                function_name(&kernel.name)
+            );
+        }
+        let names: BTreeSet<&str> = head.iter().map(|k| function_name(&k.name)).collect();
+        let wanted = self.claim.kernel.to_string();
+        match nearest(&wanted, names.iter().copied()) {
+            Some(name) => format!("no kernel matches; nearest: `{name}`"),
+            None => {
+                let few: Vec<String> = names.iter().take(5).map(|n| format!("`{n}`")).collect();
+                let more = names.len() - few.len();
+                let more = match more {
+                    0 => String::new(),
+                    n => format!(" and {} more", shown_count(n)),
+                };
+                format!("no kernel matches; there is {}{more}", few.join(", "))
+            }
+        }
+    }
+
+    /// For an opcode that occurs in no census and is called like no known one, what it may be.
+    fn unknown_opcode(&self, matched: &PerSide<Vec<&Kernel>>) -> Option<String> {
+        let Metric::Sass { opcode } = &self.claim.metric else {
+            return None;
+        };
+        if matched.head.iter().any(|kernel| kernel.census.is_none()) {
+            return None;
+        }
+        let root = opcode.split('.').next().unwrap_or_default();
+        let seen: BTreeSet<&str> = self
+            .censuses()
+            .flat_map(|census| census.opcodes.keys())
+            .filter_map(|name| name.split('.').next())
+            .collect();
+        if seen.contains(root) || opcodes::known().any(|known| known == root) {
+            return None;
+        }
+        let near = nearest(root, seen.into_iter().chain(opcodes::known()));
+        Some(match near {
+            Some(near) => format!("no instruction is called `{root}`; nearest: `{near}`"),
+            None => format!("no instruction is called `{root}`"),
+        })
+    }
+
+    fn censuses(&self) -> impl Iterator<Item = &'a sass::Census> {
+        let reports = self.context.reports;
+        let kernels = reports.base.kernels.iter().chain(&reports.head.kernels);
+        kernels.filter_map(|kernel| kernel.census.as_ref())
+    }
+
+    fn answer(&self, kernel: &Kernel, matched: &PerSide<Vec<&'a Kernel>>) -> Answer {
+        let base = counterpart(kernel, matched);
+        if matches!(self.claim.metric, Metric::Code) {
+            return code(kernel, base);
+        }
+        let head_reading = match self.read(kernel, Side::Head) {
+            Ok(reading) => reading,
+            Err(reason) => return Answer::new(kernel, not_evaluated(reason), String::new()),
+        };
+        let base_reading = match base {
+            Counterpart::One(base) => Some(self.read(base, Side::Base)),
+            Counterpart::None | Counterpart::Several => None,
+        };
+        let note = self.note(&head_reading);
+        let text = self.sides(&base_reading, &head_reading) + &note;
+        let base_value = match (&base_reading, base, self.claim.relation.needs_base()) {
+            (_, _, false) => 0.0,
+            (Some(Ok(reading)), _, _) => reading.value,
+            (Some(Err(reason)), _, _) => {
+                return Answer::new(kernel, not_evaluated(format!("base: {reason}")), text);
+            }
+            (None, Counterpart::Several, _) => {
+                let reason = "base has several different kernels of this name and architecture";
+                return Answer::new(kernel, not_evaluated(reason), text);
+            }
+            (None, _, _) => {
+                return Answer::of(kernel, false, format!("{text} (base has no such kernel)"));
+            }
+        };
+        let holds = holds(&self.claim.relation, base_value, head_reading.value);
+        Answer::of(kernel, holds, text)
+    }
+
+    fn read(&self, kernel: &Kernel, side: Side) -> Result<Reading, String> {
+        read(&self.claim.metric, kernel, side, self.context, self.facts)
+    }
+
+    /// `LDS.64: base 32, head 0`.
+    fn sides(&self, base: &Option<Result<Reading, String>>, head: &Reading) -> String {
+        let metric = &self.claim.metric;
+        let head = shown(metric, head.value);
+        let label = metric.label();
+        match base {
+            Some(Ok(base)) => format!("{label}: base {}, head {head}", shown(metric, base.value)),
+            _ => format!("{label}: head {head}"),
+        }
+    }
+
+    fn note(&self, head: &Reading) -> String {
+        if let Metric::Sass { opcode } = &self.claim.metric
+            && opcode.contains('.')
+            && self.censuses().all(|census| census.count(opcode) == 0)
+        {
+            return format!(" (`{opcode}` occurs in no kernel of either side)");
+        }
+        head.note
+            .map_or_else(String::new, |note| format!(" ({note})"))
+    }
+
+    fn describe(&self, answers: &[Answer]) -> String {
+        let archs: BTreeSet<&str> = answers.iter().map(|a| a.arch.as_str()).collect();
+        let names: BTreeSet<&str> = answers.iter().map(|a| a.kernel.as_str()).collect();
+        let mut lines: Vec<String> = Vec::new();
+        // What speaks against the claim comes first.
+        let mut ordered: Vec<&Answer> = answers.iter().collect();
+        ordered.sort_by_key(|answer| match answer.outcome {
+            ClaimOutcome::Fails => 0,
+            ClaimOutcome::NotEvaluated { .. } => 1,
+            ClaimOutcome::Holds => 2,
+        });
+        for answer in ordered {
+            if answer.text.is_empty() {
+                continue;
+            }
+            let mut line = String::new();
+            if names.len() > 1 {
+                line.push_str(&format!("{} ", answer.kernel));
+            }
+            if archs.len() > 1 {
+                line.push_str(&format!("{} ", answer.arch));
+            }
+            line.push_str(&answer.text);
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+        let more = lines.len().saturating_sub(NAMED);
+        lines.truncate(NAMED);
+        if more > 0 {
+            lines.push(format!("and {} more", shown_count(more)));
+        }
+        lines.join("; ")
+    }
+}
+
+fn code(kernel: &Kernel, base: Counterpart<'_>) -> Answer {
+    match base {
+        Counterpart::One(base) if base.code_hash == kernel.code_hash => {
+            Answer::of(kernel, true, "same machine code".to_owned())
+        }
+        Counterpart::One(_) => Answer::of(kernel, false, "other machine code".to_owned()),
+        Counterpart::Several => Answer::new(
+            kernel,
+            not_evaluated("base has several different kernels of this name and architecture"),
+            String::new(),
+        ),
+        Counterpart::None => Answer::of(kernel, false, "base has no such kernel".to_owned()),
+    }
+}
+
+/// Fails if any kernel fails; holds if all hold.
+fn summary(answers: &[Answer]) -> ClaimOutcome {
+    let fails = |answer: &Answer| answer.outcome == ClaimOutcome::Fails;
+    if answers.iter().any(fails) {
+        return ClaimOutcome::Fails;
+    }
+    let open = answers
+        .iter()
+        .find(|answer| answer.outcome != ClaimOutcome::Holds);
+    open.map_or(ClaimOutcome::Holds, |answer| answer.outcome.clone())
+}
+
+/// Allowance for rounding in the percent arithmetic; far below any tolerance one would write.
+const ROUNDING: f64 = 1e-9;
+
+fn holds(relation: &Relation, base: f64, head: f64) -> bool {
+    match *relation {
+        Relation::Compare { op, with } => match with {
+            Operand::Number(value) => op.holds(head, value),
+            Operand::Base { offset } => op.holds(head, base + offset),
+        },
+        Relation::Transition { from, to } => base == from && head == to,
+        Relation::Unchanged => head == base,
+        Relation::Down => head < base,
+        Relation::Up => head > base,
+        Relation::Change { percent, tolerance } => {
+            base > 0.0 && (100.0 * (head - base) / base - percent).abs() <= tolerance + ROUNDING
+        }
+    }
+}

@@ -1,1 +1,0 @@
-//! From commit message and config to the registration. Pure.
