@@ -1,1 +1,6 @@
 //! Verdicts as a pure function of the evidence. No I/O, no clock.
+
+mod words;
+
+pub use words::failure_words;
+pub(crate) use words::shortened;

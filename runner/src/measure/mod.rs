@@ -4,7 +4,16 @@
 //! cannot be measured, and leaves it to `crate::judge` to say what that means.
 
 mod documents;
+mod driver;
+#[cfg(test)]
+pub(crate) mod fake;
 mod formats;
+pub mod harness;
+mod launch;
+mod recorder;
 mod values;
 
+pub use driver::{CONTROL_LAUNCH, Measurement, REPETITIONS, measure};
+pub use recorder::Recorder;
+pub(crate) use recorder::log_bytes;
 pub use values::{bench_value, number, positive};
