@@ -2,5 +2,5 @@
 
 mod words;
 
-pub use words::failure_words;
 pub(crate) use words::shortened;
+pub use words::{failure_words, gate_words};

@@ -1,6 +1,6 @@
 //! Failures and lists in words.
 
-use crate::model::Failure;
+use crate::model::{Failure, GateEvidence, GateKind, GateOutcome};
 
 /// A failure as the second half of a sentence: `exited with status 3`.
 pub fn failure_words(failure: &Failure) -> String {
@@ -27,6 +27,27 @@ pub fn failure_words(failure: &Failure) -> String {
         Failure::MissingOutput { pattern } => format!("made nothing that matches `{pattern}`"),
         Failure::Harness { message } => format!("broke off: {}", shortened(message, 240)),
         Failure::DiskFull => "found the disk full".to_owned(),
+    }
+}
+
+/// A gate as a sentence: `parity KD=4 on head failed: nmse is 0.1, over its limit of 0.001`.
+pub fn gate_words(gate: &GateEvidence) -> String {
+    let kind = match gate.kind {
+        GateKind::Parity => "parity",
+        GateKind::Identity => "identity",
+    };
+    let side = gate
+        .side
+        .map_or(String::new(), |side| format!(" on {side}"));
+    let what = format!("{kind} {}{side}", gate.name);
+    match &gate.outcome {
+        GateOutcome::Passed => format!("{what} passed"),
+        GateOutcome::Flaky { first } => {
+            format!("{what} is flaky: passed when run again, at first: {first}")
+        }
+        GateOutcome::Failed { reason } => format!("{what} failed: {reason}"),
+        GateOutcome::NoData { reason } => format!("{what} gave no data: {reason}"),
+        GateOutcome::NotRun { reason } => format!("{what} was not run: {reason}"),
     }
 }
 

@@ -6,17 +6,13 @@ use crate::judge::failure_words;
 use crate::model::{BenchEvidence, Failure, Sample, SampleRole, Side};
 use crate::process::Launcher;
 use crate::progress::{Event, Progress};
-use crate::stats::PlannedLaunch;
+use crate::stats::{CONTROL_LAUNCH, PlannedLaunch};
 
 use super::launch::take;
 use super::recorder::Recorder;
 
 /// How many launches a whole run may repeat; a machine that needs more is not measured on.
 pub const REPETITIONS: u32 = 6;
-
-/// The launch index of the base launch that is made after head has failed for good, to see
-/// whether the machine still works. The two throw-aways before the pairs have 0 and 1.
-pub const CONTROL_LAUNCH: u32 = 2;
 
 /// What to measure.
 #[derive(Debug, Clone, Copy)]

@@ -13,7 +13,8 @@ mod launch;
 mod recorder;
 mod values;
 
-pub use driver::{CONTROL_LAUNCH, Measurement, REPETITIONS, measure};
+pub use driver::{Measurement, REPETITIONS, measure};
 pub use recorder::Recorder;
 pub(crate) use recorder::log_bytes;
+pub(crate) use values::json_number;
 pub use values::{bench_value, number, positive};

@@ -52,7 +52,7 @@ pub fn positive(value: f64) -> Result<f64, Failure> {
 }
 
 /// The number in a JSON value: a number, or a string that holds one (NVBench prints such).
-pub(super) fn json_number(value: &Value) -> Result<f64, Failure> {
+pub(crate) fn json_number(value: &Value) -> Result<f64, Failure> {
     match value {
         Value::Number(n) => n.as_f64().ok_or_else(|| not_a_number(n.to_string())),
         Value::String(text) => parse(text),

@@ -11,7 +11,7 @@ mod schedule;
 mod signed_rank;
 
 pub use effect::{effect, hodges_lehmann, median, pair_effect, walsh_averages};
-pub use schedule::{PlannedLaunch, plan};
+pub use schedule::{CONTROL_LAUNCH, PlannedLaunch, plan};
 pub use signed_rank::{coverage, k_for, null_distribution, tail};
 
 /// The two-sided confidence at which fixed protocols state their intervals.

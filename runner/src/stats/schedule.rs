@@ -11,6 +11,10 @@ use serde::{Deserialize, Serialize};
 use crate::config::{Bench, Protocol};
 use crate::model::{SampleRole, Side};
 
+/// The launch index of the base launch that is made after head has failed for good, to see
+/// whether the machine still works. The two throw-aways before the pairs have 0 and 1.
+pub const CONTROL_LAUNCH: u32 = 2;
+
 /// One launch of the plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedLaunch {
