@@ -1,1 +1,113 @@
-//! Verdicts as a pure function of the evidence. No I/O, no clock.
+//! Verdicts as a pure function of the evidence. No I/O, no clock: the same evidence gives the
+//! same judgement, today from a run and in a year from the database.
+//!
+//! The rules are asked in the order in which evidence is gathered, cheap before dear, and the
+//! first one that rules ends it:
+//!
+//! 1. a registration that cannot be read: BROKEN
+//! 2. an interrupted run: ENV-INVALID (its samples are kept and never pooled)
+//! 3. faults of the machine or apparatus: ENV-INVALID; builds: head alone BROKEN, base ENV-INVALID
+//! 4. launches that failed for good, by who is at fault
+//! 5. rounds without a lever: MEASURED, ANALYSED
+//! 6. a verified revert: REVERTED; identical machine code: NO CHANGE
+//! 7. claims that fail: REVERTED; gates: BROKEN, or ENV-INVALID where base does not pass either
+//! 8. no device: NOT MEASURED
+//! 9. too few pairs, or a base outside its history: ENV-INVALID
+//! 10. what the benches say: LANDED, LANDED (sub-bar), REVERTED, INCONCLUSIVE
+//!
+//! A person's decision is one of the three conditions of a sub-bar landing; it never replaces a
+//! verdict. NOT EXERCISED and NOT COMPARABLE need liveness counts and work facts in the evidence
+//! and take their places after 7.
+
+mod benches;
+mod checks;
+mod code;
+mod decide;
+pub mod display;
+mod faults;
+mod ledger;
+mod reasons;
+mod words;
+
+use crate::model::{BenchJudgement, DecisionAction, Evidence, Judgement, Verdict};
+
+use reasons::{Reasons, Ruling};
+
+pub use ledger::regressions as ledger_regressions;
+pub use words::{failure_words, gate_words};
+
+pub(crate) use words::shortened;
+
+/// Judges a lever.
+pub fn judge(evidence: &Evidence) -> Judgement {
+    // Samples of an interrupted run are kept but never pooled: no numbers are made of them.
+    let benches = if evidence.interrupted {
+        Vec::new()
+    } else {
+        benches::judge_all(evidence)
+    };
+    let mut reasons = Reasons::default();
+    let ruling = rule(evidence, &benches, &mut reasons);
+    remarks(evidence, &benches, &ruling, &mut reasons);
+    Judgement {
+        verdict: ruling.verdict,
+        headline: ruling.headline,
+        reasons: reasons.sorted(),
+        benches,
+        revert_verified: evidence.revert.as_ref().and_then(|r| r.equal),
+    }
+}
+
+fn rule(evidence: &Evidence, benches: &[BenchJudgement], reasons: &mut Reasons) -> Ruling {
+    let e = evidence;
+    faults::registration(e, reasons)
+        .or_else(|| faults::interrupted(e, reasons))
+        .or_else(|| faults::outside(e, reasons))
+        .or_else(|| faults::builds(e, reasons))
+        .or_else(|| faults::launches(e, reasons))
+        .or_else(|| code::no_lever(e, benches, reasons))
+        .or_else(|| code::revert(e, reasons))
+        .or_else(|| code::no_change(e, reasons))
+        .or_else(|| code::claims(e, reasons))
+        .or_else(|| code::gates(e, reasons))
+        .or_else(|| code::no_device(e, reasons))
+        .or_else(|| no_bench(e, reasons))
+        .or_else(|| faults::too_few_pairs(e, benches, reasons))
+        .or_else(|| checks::history(e, benches, reasons))
+        .unwrap_or_else(|| decide::decide(e, benches, reasons))
+}
+
+/// A campaign without benches has nothing on which a lever could land.
+fn no_bench(evidence: &Evidence, reasons: &mut Reasons) -> Option<Ruling> {
+    if !evidence.config.benches.is_empty() {
+        return None;
+    }
+    let text = "campaign.toml has no [[bench]], so there is no effect to judge; claims and gates \
+                are all there is";
+    reasons.rule(Verdict::Inconclusive, text)
+}
+
+/// What deserves attention whatever the verdict.
+fn remarks(
+    evidence: &Evidence,
+    benches: &[BenchJudgement],
+    ruling: &Ruling,
+    reasons: &mut Reasons,
+) {
+    checks::too_equal(evidence, benches, reasons);
+    if let Some(decision) = &evidence.decision {
+        let action = match decision.action {
+            DecisionAction::Land => "land",
+            DecisionAction::Revert => "revert",
+        };
+        if !ruling.by_decision {
+            reasons.note(format!(
+                "{} decided to {action} it: {} (kept beside the verdict)",
+                decision.by, decision.reason
+            ));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

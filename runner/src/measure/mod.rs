@@ -1,1 +1,20 @@
-//! Takes samples: the interleaved schedule, values from output, the harness client.
+//! Takes samples: values from output, the harness client, and the driver that walks a plan.
+//!
+//! The driver launches and stores, one sample at a time. It must not judge: it stops when a side
+//! cannot be measured, and leaves it to `crate::judge` to say what that means.
+
+mod documents;
+mod driver;
+#[cfg(test)]
+pub(crate) mod fake;
+mod formats;
+pub mod harness;
+mod launch;
+mod recorder;
+mod values;
+
+pub use driver::{Measurement, REPETITIONS, measure};
+pub use recorder::Recorder;
+pub(crate) use recorder::log_bytes;
+pub(crate) use values::json_number;
+pub use values::{bench_value, number, positive};

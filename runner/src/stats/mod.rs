@@ -1,1 +1,21 @@
-//! Signed-rank statistics and the measuring schedule. Pure.
+//! Signed-rank statistics and the measuring schedule. Pure: numbers in, numbers out; no clock,
+//! no I/O, no verdicts (what an interval means for a lever is `crate::judge`'s business).
+//!
+//! The fixed protocols (`pairs = 5`, `samples = 45`) look at the data once, at the end. The
+//! sequential protocol (looks at 6, 10, 16, 26 and 44 pairs, with its own order statistics and
+//! stopping rule) takes its place here as a state machine beside [`effect`] and [`plan`]: it
+//! needs [`k_for`] and the sorted Walsh averages, which is why both are public.
+
+mod effect;
+mod schedule;
+mod signed_rank;
+
+pub use effect::{effect, hodges_lehmann, median, pair_effect, walsh_averages};
+pub use schedule::{CONTROL_LAUNCH, PlannedLaunch, plan};
+pub use signed_rank::{coverage, k_for, null_distribution, tail};
+
+/// The two-sided confidence at which fixed protocols state their intervals.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// The smallest effect that is worth having, percent (`m0` of the measurement protocol).
+pub const SMALLEST_WORTHWHILE: f64 = 0.5;

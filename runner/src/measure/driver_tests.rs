@@ -1,0 +1,289 @@
+//! Scenarios for the driver: who is launched when a launch fails, and what is stored.
+
+use serde_json::json;
+
+use super::*;
+use crate::config::{Probe, Protocol};
+use crate::measure::fake::{
+    FakeLauncher, FakeRecorder, bench, config, finished, pleasantries, with_harness,
+};
+use crate::model::UnixMillis;
+use crate::process::Finished;
+use crate::stats::plan;
+
+/// Runs a plan of three pairs per bench with seed 1.
+async fn run(config: &Config, launcher: &mut FakeLauncher) -> (Vec<BenchEvidence>, FakeRecorder) {
+    let plan = plan(&config.benches, config.protocol, 1);
+    let mut recorder = FakeRecorder::default();
+    let measurement = Measurement {
+        config,
+        plan: &plan,
+        progress: &Progress::silent(),
+    };
+    let evidence = measure(&measurement, launcher, &mut recorder)
+        .await
+        .expect("the recorder never fails");
+    (evidence, recorder)
+}
+
+/// A launcher whose n-th launch (from 1) of a side fails where `fails` says so.
+fn failing(fails: impl Fn(Side, u32) -> Option<Failure> + 'static) -> FakeLauncher {
+    let mut launches = (0, 0);
+    FakeLauncher::commands(move |side, _| {
+        let n = match side {
+            Side::Base => &mut launches.0,
+            Side::Head => &mut launches.1,
+        };
+        *n += 1;
+        match fails(side, *n) {
+            Some(failure) => finished("", Some(failure)),
+            None => finished("1311.8 tok/s\n", None),
+        }
+    })
+}
+
+fn crash() -> Option<Failure> {
+    Some(Failure::Signal { signal: 11 })
+}
+
+fn letters(samples: &[Sample]) -> String {
+    samples
+        .iter()
+        .map(|s| match (s.role, s.side, s.value.is_some()) {
+            (SampleRole::ThrowAway, Side::Base, true) => "B",
+            (SampleRole::ThrowAway, Side::Head, true) => "H",
+            (SampleRole::Pair, Side::Base, true) => "b",
+            (SampleRole::Pair, Side::Head, true) => "h",
+            (_, Side::Base, false) => "(base)",
+            (_, Side::Head, false) => "(head)",
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn every_sample_is_stored_in_the_plans_order_with_its_log() {
+    let config = config(vec![bench("a"), bench("b")]);
+    let mut launcher = failing(|_, _| None);
+    let (evidence, recorder) = run(&config, &mut launcher).await;
+    assert_eq!(evidence.len(), 2);
+    assert_eq!(letters(&evidence[0].samples), "BHbhhbhb");
+    assert_eq!(letters(&recorder.samples[..8]), "BHbhhbhb");
+    assert_eq!(recorder.samples.len(), 16);
+    assert_eq!(recorder.logs[0], b"1311.8 tok/s\n");
+    let sample = &evidence[1].samples[2];
+    assert_eq!(sample.value, Some(1311.8));
+    assert_eq!(sample.wall_ms, 250.0);
+    assert!(sample.log.is_some());
+    assert!(
+        launcher.launched[8..]
+            .iter()
+            .all(|l| l.ends_with("bench b"))
+    );
+}
+
+#[tokio::test]
+async fn one_crash_is_repeated_at_its_place() {
+    let config = config(vec![bench("a")]);
+    let mut launcher = failing(|side, n| (side == Side::Head && n == 3).then(crash).flatten());
+    let (evidence, _) = run(&config, &mut launcher).await;
+    assert_eq!(letters(&evidence[0].samples), "BHbh(head)hbhb");
+    let again = &evidence[0].samples[5];
+    assert_eq!((again.attempt, again.pair, again.slot), (2, 1, 0));
+}
+
+#[tokio::test]
+async fn a_head_that_crashes_twice_stops_after_a_control_launch_of_base() {
+    let config = config(vec![bench("a"), bench("b")]);
+    let mut launcher = failing(|side, n| (side == Side::Head && n > 1).then(crash).flatten());
+    let (evidence, recorder) = run(&config, &mut launcher).await;
+    assert_eq!(letters(&evidence[0].samples), "BHb(head)(head)B");
+    let control = evidence[0].samples.last().expect("a control launch");
+    assert_eq!(control.pair, CONTROL_LAUNCH);
+    assert!(
+        evidence[1].samples.is_empty(),
+        "the next bench is not begun"
+    );
+    assert!(recorder.samples.iter().all(|s| s.value != Some(0.0)));
+}
+
+#[tokio::test]
+async fn a_base_that_fails_twice_stops_at_once() {
+    let config = config(vec![bench("a")]);
+    let mut launcher = failing(|side, _| (side == Side::Base).then(crash).flatten());
+    let (evidence, _) = run(&config, &mut launcher).await;
+    assert_eq!(letters(&evidence[0].samples), "(base)(base)");
+}
+
+#[tokio::test]
+async fn repetitions_are_bounded_over_the_whole_run() {
+    let mut config = config(vec![bench("a")]);
+    config.protocol = Protocol::Pairs(30);
+    // Every other launch of head fails, so that each repetition succeeds.
+    let mut launcher = failing(|side, n| (side == Side::Head && n % 2 == 0).then(crash).flatten());
+    let (evidence, _) = run(&config, &mut launcher).await;
+    let samples = &evidence[0].samples;
+    let repeated = samples.iter().filter(|s| s.attempt == 2).count();
+    assert_eq!(repeated, REPETITIONS as usize);
+    let failed = samples.iter().filter(|s| s.failure.is_some()).count();
+    assert_eq!(failed, REPETITIONS as usize + 1);
+    assert_eq!(samples.last().map(|s| s.pair), Some(CONTROL_LAUNCH));
+}
+
+#[tokio::test]
+async fn a_full_disk_stops_without_a_repetition() {
+    let config = config(vec![bench("a")]);
+    let mut launcher = failing(|_, n| (n == 2).then_some(Failure::DiskFull));
+    let (evidence, _) = run(&config, &mut launcher).await;
+    assert_eq!(letters(&evidence[0].samples), "BH(base)");
+}
+
+#[tokio::test]
+async fn output_without_a_value_is_a_failure_and_never_a_zero() {
+    let config = config(vec![bench("a")]);
+    for (out, expected) in [
+        ("done\n", Failure::NoValue),
+        (
+            "0.00 tok/s\n",
+            Failure::NotPositive {
+                value: crate::model::f64_text::F64Text("0".to_owned()),
+            },
+        ),
+    ] {
+        let mut launcher = FakeLauncher::commands(move |_, _| finished(out, None));
+        let (evidence, _) = run(&config, &mut launcher).await;
+        let first = &evidence[0].samples[0];
+        assert_eq!(first.value, None);
+        assert_eq!(first.failure.as_ref(), Some(&expected));
+    }
+}
+
+fn harness_config() -> Config {
+    let mut bench = bench("prefill");
+    bench.probe = Probe::Harness("pp".to_owned());
+    bench.value = None;
+    with_harness(config(vec![bench]))
+}
+
+#[tokio::test]
+async fn a_harness_is_launched_once_per_sample_with_the_pairs_seed() {
+    let config = harness_config();
+    let mut launcher = FakeLauncher::harness(|side, request| {
+        Ok(pleasantries(request).unwrap_or_else(|| {
+            assert_eq!(request["op"], "sample");
+            assert_eq!(request["bench"], "pp");
+            assert_eq!(
+                (&request["warmup"], &request["inner"]),
+                (&json!(1), &json!(3))
+            );
+            let value = if side == Side::Base { 100.0 } else { 102.0 };
+            json!({"id": request["id"], "ok": true, "unit": "tok/s", "value": value,
+                   "inner": [value, value, request["seed"]]})
+            .to_string()
+        }))
+    });
+    let (evidence, recorder) = run(&config, &mut launcher).await;
+    assert_eq!(launcher.launched.len(), 8, "one process per sample");
+    let samples = &evidence[0].samples;
+    assert_eq!(letters(samples), "BHbhhbhb");
+    assert_eq!(samples[3].value, Some(102.0));
+    assert_eq!(
+        samples[2].inner[2], samples[3].inner[2],
+        "a pair shares its seed"
+    );
+    assert_ne!(samples[2].inner[2], samples[4].inner[2]);
+    assert!(String::from_utf8_lossy(&recorder.logs[0]).contains("\"ok\":true"));
+}
+
+/// The failure of the first sample where the harness answers `sample` with `answer`.
+async fn refusal(answer: &'static str) -> Failure {
+    let mut launcher = FakeLauncher::harness(move |_, request| {
+        let id = request["id"].to_string();
+        Ok(pleasantries(request).unwrap_or_else(|| answer.replace("ID", &id)))
+    });
+    let (evidence, _) = run(&harness_config(), &mut launcher).await;
+    evidence[0].samples[0].failure.clone().expect("a failure")
+}
+
+fn message(failure: &Failure) -> &str {
+    match failure {
+        Failure::Harness { message } => message,
+        other => panic!("another failure: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_harness_that_breaks_the_protocol_is_quoted() {
+    let failure = refusal("Loading model…").await;
+    assert!(message(&failure).contains("`Loading model…`, which is not JSON"));
+    let failure = refusal(r#"{"id":ID,"ok":true,"unit":"tok/s"}"#).await;
+    assert!(message(&failure).contains("missing field `value`"));
+    assert!(message(&failure).contains(r#""unit":"tok/s""#));
+    let failure = refusal(r#"{"id":99,"ok":true}"#).await;
+    assert!(message(&failure).contains("with number 99"));
+    let failure = refusal(r#"{"id":ID,"ok":false}"#).await;
+    assert!(message(&failure).contains("without `error` and `fault`"));
+}
+
+#[tokio::test]
+async fn a_harness_that_refuses_or_answers_nonsense_gives_no_value() {
+    let failure = refusal(r#"{"id":ID,"ok":false,"error":"no such bench","fault":"input"}"#).await;
+    assert_eq!(
+        message(&failure),
+        "`sample` refused, input at fault: no such bench"
+    );
+    let answered = r#"{"id":ID,"ok":true,"unit":"ms","value":1.5,"inner":[]}"#;
+    assert_eq!(
+        refusal(answered).await,
+        Failure::OtherUnit {
+            found: "ms".to_owned()
+        }
+    );
+    let answered = r#"{"id":ID,"ok":true,"unit":"tok/s","value":null,"inner":[]}"#;
+    assert!(matches!(
+        refusal(answered).await,
+        Failure::NotANumber { .. }
+    ));
+    let answered = r#"{"id":ID,"ok":true,"unit":"tok/s","value":0,"inner":[],"new":1}"#;
+    assert!(matches!(
+        refusal(answered).await,
+        Failure::NotPositive { .. }
+    ));
+}
+
+#[tokio::test]
+async fn a_harness_of_another_version_is_refused() {
+    let mut launcher = FakeLauncher::harness(|_, request| {
+        Ok(
+            json!({"id": request["id"], "ok": true, "protocol": 2, "name": "x", "cases": [],
+                  "benches": []})
+            .to_string(),
+        )
+    });
+    let (evidence, _) = run(&harness_config(), &mut launcher).await;
+    let failure = evidence[0].samples[0].failure.as_ref().expect("a failure");
+    assert!(message(failure).contains("speaks protocol 2"));
+}
+
+#[tokio::test]
+async fn a_harness_that_crashes_while_it_ends_gives_no_value() {
+    let mut launcher = FakeLauncher::harness(|_, request| {
+        Ok(pleasantries(request).unwrap_or_else(|| {
+            json!({"id": request["id"], "ok": true, "unit": "tok/s", "value": 9, "inner": []})
+                .to_string()
+        }))
+    });
+    launcher.session_end = crash();
+    let (evidence, _) = run(&harness_config(), &mut launcher).await;
+    assert_eq!(evidence[0].samples[0].value, None);
+    assert_eq!(evidence[0].samples[0].failure, crash());
+}
+
+#[tokio::test]
+async fn a_harness_that_does_not_start_is_a_failed_sample_with_a_time() {
+    let mut launcher = FakeLauncher::commands(|_, _| -> Finished { finished("", None) });
+    let (evidence, _) = run(&harness_config(), &mut launcher).await;
+    let first = &evidence[0].samples[0];
+    assert!(matches!(first.failure, Some(Failure::NotStarted { .. })));
+    assert_eq!(first.started_at, UnixMillis(77));
+    assert_eq!(first.log, None);
+}

@@ -1,0 +1,178 @@
+//! One launch: a command or a harness, and the sample that comes of it.
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+
+use crate::config::{Bench, CommandLine, Config, Harness, Probe};
+use crate::model::{Failure, Sample, UnixMillis};
+use crate::process::{Finished, LaunchRequest, Launcher};
+use crate::stats::PlannedLaunch;
+
+use super::harness::{Client, HarnessError, SampleAnswer, SampleRequest};
+use super::recorder::{Recorder, log_bytes};
+use super::values::{bench_value, json_number, positive};
+
+/// What a launch gave.
+struct Outcome {
+    started_at: UnixMillis,
+    wall: Duration,
+    /// The value and the inner runs' values.
+    result: Result<(f64, Vec<f64>), Failure>,
+    output: Vec<u8>,
+}
+
+/// Launches once and stores the output and the sample.
+///
+/// # Errors
+/// Only what the recorder reports; a launch that fails is a sample with a [`Failure`].
+pub(super) async fn take<L: Launcher, R: Recorder>(
+    config: &Config,
+    planned: &PlannedLaunch,
+    attempt: u32,
+    launcher: &mut L,
+    recorder: &mut R,
+) -> anyhow::Result<Sample> {
+    let bench = config
+        .benches
+        .iter()
+        .find(|b| b.name == planned.bench)
+        .with_context(|| {
+            format!(
+                "the plan names bench `{}`, which the config has not",
+                planned.bench
+            )
+        })?;
+    let outcome = match &bench.probe {
+        Probe::Command(command) => by_command(bench, command, planned, launcher).await,
+        Probe::Harness(name) => {
+            let now = recorder.now();
+            let asked = config
+                .harness
+                .as_ref()
+                .map(|harness| Asked { harness, name });
+            match asked {
+                Some(asked) => by_harness(&asked, bench, planned, launcher).await,
+                None => Err(Failure::NotStarted {
+                    reason: "the config has no [harness]".to_owned(),
+                }),
+            }
+            .unwrap_or_else(|failure| Outcome::not_started(now, failure))
+        }
+    };
+    let log = if outcome.output.is_empty() {
+        None
+    } else {
+        let log = recorder.log(outcome.output).await;
+        Some(log.context("storing a sample's output")?)
+    };
+    let (value, inner, failure) = match outcome.result {
+        Ok((value, inner)) => (Some(value), inner, None),
+        Err(failure) => (None, Vec::new(), Some(failure)),
+    };
+    let sample = Sample {
+        bench: planned.bench.clone(),
+        side: planned.side,
+        role: planned.role,
+        pair: planned.pair,
+        slot: planned.slot,
+        attempt,
+        started_at: outcome.started_at,
+        wall_ms: outcome.wall.as_secs_f64() * 1e3,
+        value,
+        inner,
+        failure,
+        log,
+    };
+    recorder.sample(&sample).await.context("storing a sample")?;
+    Ok(sample)
+}
+
+impl Outcome {
+    fn of(finished: Finished, result: Result<(f64, Vec<f64>), Failure>) -> Self {
+        Outcome {
+            started_at: finished.started_at,
+            wall: finished.wall,
+            result,
+            output: log_bytes(&finished.stdout, &finished.stderr),
+        }
+    }
+
+    fn not_started(now: UnixMillis, failure: Failure) -> Self {
+        Outcome {
+            started_at: now,
+            wall: Duration::ZERO,
+            result: Err(failure),
+            output: Vec::new(),
+        }
+    }
+}
+
+async fn by_command<L: Launcher>(
+    bench: &Bench,
+    command: &CommandLine,
+    planned: &PlannedLaunch,
+    launcher: &mut L,
+) -> Outcome {
+    let request = LaunchRequest {
+        side: planned.side,
+        command,
+        env: &bench.env,
+        timeout: Duration::from_secs(bench.timeout_s),
+    };
+    let finished = launcher.launch(&request).await;
+    let result = match (&finished.failure, &bench.value) {
+        (Some(failure), _) => Err(failure.clone()),
+        (None, None) => Err(Failure::NoValue),
+        (None, Some(extract)) => {
+            bench_value(extract, &finished.stdout, &bench.unit).map(|v| (v, Vec::new()))
+        }
+    };
+    Outcome::of(finished, result)
+}
+
+/// A harness, and the name under which it has the bench.
+struct Asked<'a> {
+    harness: &'a Harness,
+    name: &'a str,
+}
+
+/// `Err` only where the process could not be started.
+async fn by_harness<L: Launcher>(
+    asked: &Asked<'_>,
+    bench: &Bench,
+    planned: &PlannedLaunch,
+    launcher: &mut L,
+) -> Result<Outcome, Failure> {
+    let mut client = Client::new(launcher.open(planned.side, asked.harness).await?);
+    let request = SampleRequest {
+        bench: asked.name,
+        warmup: bench.warmup,
+        inner: bench.inner,
+        seed: planned.seed,
+    };
+    let start = Duration::from_secs(asked.harness.start_timeout_s);
+    let limit = Duration::from_secs(bench.timeout_s);
+    let answer = match client.hello(start).await {
+        Ok(_) => client.sample(&request, limit).await,
+        Err(error) => Err(error),
+    };
+    let alive = !matches!(answer, Err(HarnessError::Broken { .. }));
+    let finished = client.finish(alive).await;
+    let result = match (answer, &finished.failure) {
+        (Err(error), _) => Err(error.into_failure()),
+        (Ok(_), Some(failure)) => Err(failure.clone()),
+        (Ok(answer), None) => answered_value(&answer, &bench.unit),
+    };
+    Ok(Outcome::of(finished, result))
+}
+
+fn answered_value(answer: &SampleAnswer, unit: &str) -> Result<(f64, Vec<f64>), Failure> {
+    if answer.unit != unit {
+        return Err(Failure::OtherUnit {
+            found: answer.unit.clone(),
+        });
+    }
+    let value = json_number(&answer.value).and_then(positive)?;
+    Ok((value, answer.inner.clone()))
+}
