@@ -8,6 +8,23 @@
 //! It must not use a database, the network or a clock. The one outside program it may
 //! start is `nvdisasm`, in [`disasm`].
 
+pub mod bank;
+pub mod container;
+pub mod cubin;
+pub mod diff;
+pub mod disasm;
+mod error;
+pub mod hash;
+pub mod host;
+mod inspect;
+pub mod names;
+pub mod occupancy;
 pub mod report;
 
+pub use diff::{census_delta, diff};
+pub use error::Error;
+pub use host::HostMask;
+pub use inspect::{InspectInput, Options, inspect_files};
+pub use names::demangle;
+pub use occupancy::{ComputeCapability, UnknownArch, occupancy};
 pub use report::*;

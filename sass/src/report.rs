@@ -30,6 +30,10 @@ pub struct FileReport {
     pub host_hash: Option<String>,
     /// Architectures for which the file holds PTX only (compiled by the driver at load time).
     pub ptx_only: Vec<String>,
+    /// Hash over the PTX of the architectures in `ptx_only`, hex, with build-directory names
+    /// normalised and comments and line information left out; `None` when there is none.
+    #[serde(default)]
+    pub ptx_hash: Option<String>,
 }
 
 /// One kernel (an `.entry` function) in one cubin.
@@ -163,7 +167,7 @@ pub struct Delta {
     pub changed: Vec<(Kernel, Kernel)>,
     /// Number of kernels with equal names and code hashes.
     pub unchanged: u32,
-    /// Files whose host code differs, or that only one side has.
+    /// Files whose host code or PTX-only code differs, or that only one side has.
     pub host_changed: Vec<String>,
 }
 
