@@ -83,6 +83,7 @@ fn environment() -> Result<Environment<'static>, Error> {
         })
     });
     env.add_filter("num", number);
+    env.add_filter("num_text", real_minus);
     env.add_filter("arrow", arrow);
     env.add_filter("fence", |value: String| {
         Value::from_safe_string(text::markdown_fence(&value))
@@ -98,13 +99,19 @@ fn number(state: &State<'_, '_>, value: String) -> Value {
     Value::from_safe_string(if is_markdown(state) {
         text::markdown_prose(&value).replace(' ', "&nbsp;")
     } else {
-        let signed = value.replace("[-", "[\u{2212}").replace(", -", ", \u{2212}");
-        let signed = match signed.strip_prefix('-') {
-            Some(rest) => format!("\u{2212}{rest}"),
-            None => signed,
-        };
-        format!("<span class=\"num\">{}</span>", text::html(&signed))
+        format!("<span class=\"num\">{}</span>", text::html(&real_minus(value)))
     })
+}
+
+/// A minus sign in place of a hyphen before a digit at the start or after a space or bracket.
+fn real_minus(value: String) -> String {
+    let chars: Vec<char> = value.chars().collect();
+    let sign_at = |i: usize| {
+        chars[i] == '-'
+            && chars.get(i + 1).is_some_and(char::is_ascii_digit)
+            && (i == 0 || matches!(chars[i - 1], ' ' | '['))
+    };
+    (0..chars.len()).map(|i| if sign_at(i) { '\u{2212}' } else { chars[i] }).collect()
 }
 
 /// A change `before -> after` with a real arrow, as a figure.

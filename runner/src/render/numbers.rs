@@ -150,8 +150,17 @@ pub fn figure(value: f64) -> String {
     if !value.is_finite() {
         return "not a number".to_owned();
     }
-    let plain = format!("{value}");
-    if plain.len() <= 8 { plain } else { format!("{value:.3e}") }
+    if value == 0.0 || (1e-3..1e6).contains(&value.abs()) {
+        let plain = format!("{value:.6}");
+        return plain.trim_end_matches('0').trim_end_matches('.').to_owned();
+    }
+    let text = format!("{value:.3e}");
+    match text.split_once('e') {
+        Some((digits, power)) => {
+            format!("{}e{power}", digits.trim_end_matches('0').trim_end_matches('.'))
+        }
+        None => text,
+    }
 }
 
 /// A whole number with thousands separators: `98,304`.
@@ -272,6 +281,9 @@ mod tests {
         assert_eq!(value(0.012345), "0.01235");
         assert_eq!(value(153_945.2), "153,945");
         assert_eq!(value(2.0e-7), "2.0000e-7");
+        assert_eq!(figure(1e-6), "1e-6");
+        assert_eq!(figure(1.2e-9), "1.2e-9");
+        assert_eq!(figure(0.0125), "0.0125");
         assert_eq!(count(16_859_136), "16,859,136");
         assert_eq!(duration(245_000), "4 min 05 s");
         assert_eq!(bytes(64 << 20), "64.0 MiB");

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::engine::{RenderError, render};
 use super::input::{LeverInput, RoundRow};
-use super::view::{LeverView, Plot, RoundsView, VerdictView, lever_view, plot, rounds_view};
+use super::view::{CommitView, LeverView, Plot, RoundsView, VerdictView, lever_view, plot, rounds_view};
 use crate::model::{UnixMillis, Verdict};
 use crate::render::numbers;
 
@@ -65,8 +65,22 @@ struct Latest {
 struct LeverPage<'a> {
     page: Page<'a>,
     lever: &'a LeverView,
+    first_errors: Vec<FirstError<'a>>,
+    sides: [SideCommit<'a>; 2],
     plots: Vec<Plot>,
     previous: Option<Neighbour>,
+}
+
+#[derive(Serialize)]
+struct FirstError<'a> {
+    side: &'static str,
+    text: &'a str,
+}
+
+#[derive(Serialize)]
+struct SideCommit<'a> {
+    name: &'static str,
+    commit: &'a CommitView,
 }
 
 #[derive(Serialize)]
@@ -137,7 +151,10 @@ fn latest(newest_first: &RoundsView) -> Option<Latest> {
 
 /// The page of one run.
 pub fn lever_page(input: &LeverInput<'_>) -> Result<String, RenderError> {
-    let lever = lever_view(input);
+    let mut lever = lever_view(input);
+    for row in &mut lever.rounds.rows {
+        row.link.get_or_insert_with(|| format!("../{}", lever_path(&row.run_id)));
+    }
     let plots = input
         .judgement
         .benches
@@ -159,6 +176,14 @@ pub fn lever_page(input: &LeverInput<'_>) -> Result<String, RenderError> {
             href: format!("../{}", lever_path(&row.run_id)),
             lever: row.lever.clone(),
         }),
+        first_errors: lever
+            .first_errors()
+            .map(|(side, text)| FirstError { side: side.as_str(), text })
+            .collect(),
+        sides: [
+            SideCommit { name: "head", commit: &lever.head },
+            SideCommit { name: "base", commit: &lever.base },
+        ],
         lever: &lever,
         plots,
     };

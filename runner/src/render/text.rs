@@ -123,6 +123,7 @@ pub fn markdown(text: &str) -> String {
                 out.push('@');
                 out.push_str(BREAK);
             }
+            ':' if next.is_some_and(|n| n.is_ascii_digit()) && ends_with_digit(&out) => out.push(':'),
             ':' if word_follows || next.is_some_and(|n| matches!(n, '/' | '+' | '-')) => {
                 out.push(':');
                 out.push_str(BREAK);
@@ -141,6 +142,10 @@ pub fn markdown(text: &str) -> String {
     guard_line_start(out)
 }
 
+fn ends_with_digit(out: &str) -> bool {
+    out.as_bytes().last().is_some_and(u8::is_ascii_digit)
+}
+
 fn ends_with_gh(out: &str) -> bool {
     let tail = out.as_bytes();
     tail.len() >= 2 && tail[tail.len() - 2..].eq_ignore_ascii_case(b"gh")
@@ -151,13 +156,17 @@ fn ends_with_www(out: &str) -> bool {
     tail.len() >= 3 && tail[tail.len() - 3..].eq_ignore_ascii_case(b"www")
 }
 
-/// A list marker, a rule or an ordered item at the start of a line is text as well.
+/// A list marker, a rule or a heading's underline at the start of a line is text as well.
 fn guard_line_start(out: String) -> String {
     let digits = out.bytes().take_while(u8::is_ascii_digit).count();
     let mark = out.as_bytes().get(digits).copied();
+    let ends = matches!(out.as_bytes().get(digits + 1), None | Some(b' '));
+    let rule = out.bytes().all(|b| matches!(b, b'-' | b'=' | b' '));
     match mark {
-        Some(b'.' | b')') if digits > 0 => format!("{}\\{}", &out[..digits], &out[digits..]),
-        Some(b'-' | b'+' | b'=') if digits == 0 => format!("\\{out}"),
+        Some(b'.' | b')') if digits > 0 && ends => {
+            format!("{}\\{}", &out[..digits], &out[digits..])
+        }
+        Some(b'-' | b'+' | b'=') if digits == 0 && (ends || rule) => format!("\\{out}"),
         _ => out,
     }
 }
@@ -307,6 +316,8 @@ mod tests {
         assert_eq!(markdown("https://x.y www.z.w"), "https:&#8203;//x.y www&#8203;.z.w");
         assert_eq!(markdown("- item"), "\\- item");
         assert_eq!(markdown("1. item"), "1\\. item");
+        assert_eq!(markdown("+1.5 % at 14:02, 580.95"), "+1.5 % at 14:02, 580.95");
+        assert_eq!(markdown("---"), "\\---");
         assert_eq!(markdown("a\nb\r\nc"), "a b c");
         assert_eq!(markdown("x\u{202e}y\u{7}"), "x\\\\u\\{202e\\}y\\\\u\\{7\\}");
         assert_eq!(markdown("&lt;"), "&amp;lt;");

@@ -34,6 +34,8 @@ pub struct Plot {
     pub left: Finite,
     /// Its right edge.
     pub right: Finite,
+    /// Its width.
+    pub plot_width: Finite,
     /// Its top.
     pub top: Finite,
     /// Its bottom.
@@ -167,6 +169,7 @@ pub fn plot(id: usize, judged: &BenchJudgement, taken: &BenchEvidence) -> Option
         height: Finite::new(HEIGHT),
         left: Finite::new(LEFT),
         right: Finite::new(WIDTH - RIGHT),
+        plot_width: Finite::new(WIDTH - RIGHT - LEFT),
         top: Finite::new(TOP),
         bottom: Finite::new(HEIGHT - BOTTOM),
         ticks: ticks(&scale),
