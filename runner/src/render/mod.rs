@@ -1,1 +1,27 @@
-//! Comments and pages from view structs; the only module that uses minijinja.
+//! Turns a record into what people and scripts read: the pull-request comment, the pages, the
+//! JSON documents; [`crate::term`] shows the same views in a terminal.
+//!
+//! Every output has one serialisable view, built by a pure function from [`crate::model`] and the
+//! few extras of [`input`]. Nothing here opens a file, asks a clock, or judges: a figure that is
+//! not in the evidence or the judgement is not shown. Templates do no arithmetic and every value
+//! in them is escaped unless this module made it safe. Only [`engine`] uses minijinja.
+
+pub mod comment;
+mod engine;
+pub mod input;
+pub mod json;
+pub mod numbers;
+pub mod pages;
+pub mod text;
+pub mod view;
+
+#[cfg(test)]
+pub(crate) mod fixtures;
+#[cfg(test)]
+mod tests;
+
+pub use comment::{Comment, CommentOptions, comment};
+pub use engine::RenderError;
+pub use input::{CorrectionNote, LeverInput, LogExcerpt, RoundBench, RoundRow};
+pub use pages::{IndexInput, index_page, lever_page};
+pub use view::{CompareView, LeverView, compare_view, lever_view};

@@ -1,0 +1,50 @@
+//! The versioned JSON documents for scripts, made of the same views as pages and comments.
+//! Numbers are finite; a missing one is `null` (lesson 32).
+
+use serde::Serialize;
+
+use super::view::{CompareView, LeverView, RoundsView};
+use crate::model::SCHEMA_VERSION;
+
+/// What a document holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// One run: `runner run --json`, `runner show --json`.
+    Run,
+    /// Two runs: `runner compare --json`.
+    Compare,
+    /// A campaign's rounds: `runner index --json`.
+    Campaign,
+}
+
+#[derive(Serialize)]
+struct Document<'a, T> {
+    schema: u32,
+    kind: Kind,
+    #[serde(flatten)]
+    content: &'a T,
+}
+
+/// The document of one run.
+pub fn run_document(lever: &LeverView) -> Result<String, serde_json::Error> {
+    document(Kind::Run, lever)
+}
+
+/// The document of two runs.
+pub fn compare_document(compare: &CompareView) -> Result<String, serde_json::Error> {
+    document(Kind::Compare, compare)
+}
+
+/// The document of a campaign's rounds.
+pub fn campaign_document(rounds: &RoundsView) -> Result<String, serde_json::Error> {
+    document(Kind::Campaign, rounds)
+}
+
+/// Any view as a document: `{"schema": 1, "kind": …, …}`, ending in a line break.
+pub fn document(kind: Kind, content: &impl Serialize) -> Result<String, serde_json::Error> {
+    let document = Document { schema: SCHEMA_VERSION, kind, content };
+    let mut text = serde_json::to_string_pretty(&document)?;
+    text.push('\n');
+    Ok(text)
+}

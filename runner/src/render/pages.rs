@@ -1,0 +1,191 @@
+//! The pages: one index per campaign and one page per run, each a single file that needs no
+//! script and loads nothing, so that it works from disk and on any static host.
+
+use serde::Serialize;
+
+use super::engine::{RenderError, render};
+use super::input::{LeverInput, RoundRow};
+use super::view::{CommitView, LeverView, Plot, RoundsView, VerdictView, lever_view, plot, rounds_view};
+use crate::model::{UnixMillis, Verdict};
+use crate::render::numbers;
+
+/// The style sheet, inlined into every page.
+const STYLE: &str = include_str!("../../../templates/style.css");
+
+/// Everything on a campaign's index page.
+#[derive(Debug, Clone)]
+pub struct IndexInput<'a> {
+    /// The campaign's name.
+    pub campaign: &'a str,
+    /// Its title.
+    pub title: &'a str,
+    /// The rounds, oldest first.
+    pub rounds: &'a [RoundRow],
+    /// When the page is made.
+    pub generated_at: UnixMillis,
+}
+
+#[derive(Serialize)]
+struct Page<'a> {
+    style: &'a str,
+    title: String,
+    root: &'a str,
+}
+
+#[derive(Serialize)]
+struct IndexPage<'a> {
+    page: Page<'a>,
+    campaign: &'a str,
+    title: &'a str,
+    tally: Vec<Tally>,
+    latest: Option<Latest>,
+    rounds: RoundsView,
+    count: usize,
+    generated: String,
+}
+
+/// How many rounds ended with a verdict.
+#[derive(Serialize)]
+struct Tally {
+    verdict: VerdictView,
+    count: usize,
+}
+
+/// The newest round that landed.
+#[derive(Serialize)]
+struct Latest {
+    lever: String,
+    round: String,
+    href: String,
+    effects: Vec<String>,
+    date: String,
+}
+
+#[derive(Serialize)]
+struct LeverPage<'a> {
+    page: Page<'a>,
+    lever: &'a LeverView,
+    first_errors: Vec<FirstError<'a>>,
+    sides: [SideCommit<'a>; 2],
+    plots: Vec<Plot>,
+    previous: Option<Neighbour>,
+}
+
+#[derive(Serialize)]
+struct FirstError<'a> {
+    side: &'static str,
+    text: &'a str,
+}
+
+#[derive(Serialize)]
+struct SideCommit<'a> {
+    name: &'static str,
+    commit: &'a CommitView,
+}
+
+#[derive(Serialize)]
+struct Neighbour {
+    href: String,
+    lever: String,
+}
+
+/// The path of a run's page below the site's root.
+pub fn lever_path(run_id: &str) -> String {
+    let safe: String = run_id
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '_' })
+        .collect();
+    format!("lever/{safe}.html")
+}
+
+/// The index page of a campaign.
+pub fn index_page(input: &IndexInput<'_>) -> Result<String, RenderError> {
+    let mut rounds = rounds_view(input.rounds, None);
+    for row in &mut rounds.rows {
+        row.link.get_or_insert_with(|| lever_path(&row.run_id));
+    }
+    rounds.rows.reverse();
+    let page = IndexPage {
+        page: Page { style: STYLE, title: format!("{} · Roundhouse", input.title), root: "" },
+        campaign: input.campaign,
+        title: input.title,
+        tally: tally(input.rounds),
+        latest: latest(&rounds),
+        count: input.rounds.len(),
+        rounds,
+        generated: numbers::time(input.generated_at),
+    };
+    render("index.html.j2", &page)
+}
+
+fn tally(rounds: &[RoundRow]) -> Vec<Tally> {
+    let mut verdicts: Vec<Verdict> = rounds.iter().map(|r| r.verdict).collect();
+    verdicts.sort();
+    verdicts.dedup();
+    verdicts
+        .into_iter()
+        .map(|verdict| Tally {
+            verdict: verdict.into(),
+            count: rounds.iter().filter(|r| r.verdict == verdict).count(),
+        })
+        .collect()
+}
+
+fn latest(newest_first: &RoundsView) -> Option<Latest> {
+    let landed = |v: Verdict| matches!(v, Verdict::Landed | Verdict::LandedSubBar);
+    let row = newest_first.rows.iter().find(|r| landed(r.verdict.key))?;
+    let effects = row
+        .cells
+        .iter()
+        .flatten()
+        .filter_map(|cell| Some(format!("{} {}", cell.bench, cell.effect.as_ref()?.estimate)))
+        .collect();
+    Some(Latest {
+        lever: row.lever.clone(),
+        round: row.round.clone(),
+        href: row.link.clone().unwrap_or_else(|| lever_path(&row.run_id)),
+        effects,
+        date: row.date.clone(),
+    })
+}
+
+/// The page of one run.
+pub fn lever_page(input: &LeverInput<'_>) -> Result<String, RenderError> {
+    let mut lever = lever_view(input);
+    for row in &mut lever.rounds.rows {
+        row.link.get_or_insert_with(|| format!("../{}", lever_path(&row.run_id)));
+    }
+    let plots = input
+        .judgement
+        .benches
+        .iter()
+        .enumerate()
+        .filter_map(|(id, judged)| {
+            let taken = input.evidence.benches.iter().find(|t| t.bench == judged.bench)?;
+            plot(id, judged, taken)
+        })
+        .collect();
+    let round = lever.round.as_deref().map_or(String::new(), |round| format!("{round} "));
+    let page = LeverPage {
+        page: Page {
+            style: STYLE,
+            title: format!("{round}{}: {}", lever.lever, lever.verdict.word),
+            root: "../",
+        },
+        previous: input.previous_rounds.last().map(|row| Neighbour {
+            href: format!("../{}", lever_path(&row.run_id)),
+            lever: row.lever.clone(),
+        }),
+        first_errors: lever
+            .first_errors()
+            .map(|(side, text)| FirstError { side: side.as_str(), text })
+            .collect(),
+        sides: [
+            SideCommit { name: "head", commit: &lever.head },
+            SideCommit { name: "base", commit: &lever.base },
+        ],
+        lever: &lever,
+        plots,
+    };
+    render("lever.html.j2", &page)
+}

@@ -1,0 +1,357 @@
+//! The view of one run: everything that its page, comment, summary and JSON document show.
+
+use serde::Serialize;
+
+use super::bench::{BenchView, bench_view};
+use super::code::{CensusView, DeltaView, census_views, delta_view};
+use super::commits::{
+    CommitView, CorrectionView, DecisionView, RegistrationView, registration_view,
+};
+use super::failure::failure_text;
+use super::gates::{
+    ClaimsView, FaultView, GatesView, LogView, claims_view, fault_view, gates_view, log_view,
+};
+use super::rounds::{RoundsView, rounds_view};
+use super::verdict::VerdictView;
+use crate::config::{CommandLine, Config, Cuda, Probe, Protocol};
+use crate::model::{
+    BuildEvidence, DeviceState, Evidence, GateOutcome, Reason, RevertEvidence, Side, UnixMillis,
+    Weight,
+};
+use crate::render::input::{LeverInput, RoundRow, lever_name};
+use crate::render::{numbers, text};
+
+/// The most logs shown of one run.
+const MAX_LOGS: usize = 8;
+
+/// One run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LeverView {
+    /// The run's id.
+    pub run_id: String,
+    /// The campaign's name.
+    pub campaign: String,
+    /// The campaign's title.
+    pub campaign_title: String,
+    /// The round.
+    pub round: Option<String>,
+    /// The lever.
+    pub lever: String,
+    /// The verdict.
+    pub verdict: VerdictView,
+    /// One sentence on which a reviewer can act.
+    pub headline: String,
+    /// Why, the decisive reasons first.
+    pub reasons: Vec<ReasonView>,
+    /// The last decision.
+    pub decision: Option<DecisionView>,
+    /// Corrections of this record.
+    pub corrections: Vec<CorrectionView>,
+    /// Whether the run was cut short.
+    pub interrupted: bool,
+    /// The base commit.
+    pub base: CommitView,
+    /// The head commit.
+    pub head: CommitView,
+    /// The builds, base first; a side that was not built is left out.
+    pub builds: Vec<BuildView>,
+    /// The benches, targets first.
+    pub benches: Vec<BenchView>,
+    /// The campaign's table with this run as its last row.
+    pub rounds: RoundsView,
+    /// What changed in the code; `None` where it was not inspected.
+    pub delta: Option<DeltaView>,
+    /// The census' delta of each changed kernel.
+    pub census: Vec<CensusView>,
+    /// The claims.
+    pub claims: ClaimsView,
+    /// The gates.
+    pub gates: GatesView,
+    /// Set when head is a revert.
+    pub revert: Option<RevertView>,
+    /// Faults outside single gates and samples.
+    pub faults: Vec<FaultView>,
+    /// Logs of what went wrong.
+    pub logs: Vec<LogView>,
+    /// The registration.
+    pub registration: RegistrationView,
+    /// The device: its name, or what is missing.
+    pub device: String,
+    /// The machine.
+    pub machine: Vec<Fact>,
+    /// The toolchain.
+    pub toolchain: Vec<Fact>,
+    /// What was run, from the config.
+    pub setup: Vec<Fact>,
+    /// When the run began, for people.
+    pub started_at: String,
+    /// When the run began, milliseconds since 1970 UTC.
+    pub started_ms: UnixMillis,
+    /// The command that repeats this run.
+    pub replay: String,
+}
+
+/// A name and a value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Fact {
+    /// The name.
+    pub name: String,
+    /// The value.
+    pub value: String,
+}
+
+/// One reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ReasonView {
+    /// Its weight.
+    pub weight: Weight,
+    /// The sentence.
+    pub text: String,
+}
+
+/// One side's build.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BuildView {
+    /// The side.
+    pub side: Side,
+    /// `built in 41.2 s`, `reused (first built in 41.2 s)` or `failed: exit status 2`.
+    pub text: String,
+    /// Whether it succeeded.
+    pub ok: bool,
+    /// The compiler's first error.
+    pub first_error: Option<String>,
+    /// The built files: path, size, SHA-256.
+    pub outputs: Vec<OutputView>,
+}
+
+/// One built file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OutputView {
+    /// Relative to the worktree.
+    pub path: String,
+    /// Its size.
+    pub size: String,
+    /// Its name in the artefact store.
+    pub sha256: String,
+}
+
+/// A revert.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RevertView {
+    /// The reverted commit.
+    pub reverts: String,
+    /// The state before the experiment.
+    pub before: Option<String>,
+    /// Whether the machine code is equal.
+    pub equal: Option<bool>,
+    /// In words.
+    pub text: String,
+    /// What differs, or why there was no comparison.
+    pub detail: Vec<String>,
+}
+
+/// Builds the view of one run.
+pub fn lever_view(input: &LeverInput<'_>) -> LeverView {
+    let evidence = input.evidence;
+    let judgement = input.judgement;
+    LeverView {
+        run_id: input.run_id.to_owned(),
+        campaign: evidence.config.campaign.name.clone(),
+        campaign_title: evidence.config.campaign.title.clone(),
+        round: evidence.registration.round.clone(),
+        lever: lever_name(&evidence.registration, &evidence.commits.head.subject),
+        verdict: judgement.verdict.into(),
+        headline: judgement.headline.clone(),
+        reasons: judgement.reasons.iter().map(reason_view).collect(),
+        decision: evidence.decision.as_ref().map(DecisionView::from),
+        corrections: input.corrections.iter().map(CorrectionView::from).collect(),
+        interrupted: evidence.interrupted,
+        base: (&evidence.commits.base).into(),
+        head: (&evidence.commits.head).into(),
+        builds: Side::BOTH
+            .into_iter()
+            .filter_map(|side| Some(build_view(side, evidence.builds.get(side).as_ref()?)))
+            .collect(),
+        benches: bench_views(input),
+        rounds: campaign_table(input),
+        delta: evidence
+            .code
+            .as_ref()
+            .map(|code| delta_view(&code.delta, &code.occupancy, &code.runtime_files_changed)),
+        census: evidence.code.as_ref().map(|c| census_views(&c.delta)).unwrap_or_default(),
+        claims: claims_view(&evidence.claims),
+        gates: gates_view(&evidence.gates),
+        revert: evidence.revert.as_ref().map(revert_view),
+        faults: evidence.faults.iter().map(fault_view).collect(),
+        logs: log_views(input),
+        registration: registration_view(
+            &evidence.registration,
+            input.registered_at,
+            input.registration_sha256,
+        ),
+        device: match &evidence.device {
+            DeviceState::Present { name, .. } => name.clone(),
+            DeviceState::Absent { reason } => format!("none: {reason}"),
+        },
+        machine: facts(input.machine),
+        toolchain: facts(input.toolchain),
+        setup: setup_facts(&evidence.config),
+        started_at: numbers::time(input.started_at),
+        started_ms: input.started_at,
+        replay: input.replay_command.to_owned(),
+    }
+}
+
+impl LeverView {
+    /// The compiler's first errors, with the side, of builds that failed.
+    pub fn first_errors(&self) -> impl Iterator<Item = (Side, &str)> {
+        let failed = self.builds.iter().filter(|b| !b.ok);
+        failed.filter_map(|b| Some((b.side, b.first_error.as_deref()?)))
+    }
+}
+
+fn reason_view(reason: &Reason) -> ReasonView {
+    ReasonView { weight: reason.weight, text: reason.text.clone() }
+}
+
+fn bench_views(input: &LeverInput<'_>) -> Vec<BenchView> {
+    let taken = &input.evidence.benches;
+    input
+        .judgement
+        .benches
+        .iter()
+        .map(|judged| bench_view(judged, taken.iter().find(|t| t.bench == judged.bench)))
+        .collect()
+}
+
+fn campaign_table(input: &LeverInput<'_>) -> RoundsView {
+    let mut rows = input.previous_rounds.to_vec();
+    let mut own = RoundRow::from_run(input.run_id, input.started_at, input.evidence, input.judgement);
+    own.corrected = !input.corrections.is_empty();
+    rows.push(own);
+    rounds_view(&rows, Some(input.run_id))
+}
+
+fn build_view(side: Side, build: &BuildEvidence) -> BuildView {
+    let wall = numbers::duration(build.wall_ms);
+    let text = match &build.failure {
+        Some(failure) => format!("failed after {wall}: {}", failure_text(failure)),
+        None if build.cached => format!("reused (first built in {wall})"),
+        None => format!("built in {wall}"),
+    };
+    let output = |file: &crate::model::OutputFile| OutputView {
+        path: file.path.clone(),
+        size: numbers::bytes(file.bytes),
+        sha256: file.artifact.to_string(),
+    };
+    BuildView {
+        side,
+        text,
+        ok: build.failure.is_none(),
+        first_error: build.first_error.clone(),
+        outputs: build.outputs.iter().map(output).collect(),
+    }
+}
+
+fn revert_view(revert: &RevertEvidence) -> RevertView {
+    let before = revert.before.as_ref().map(|sha| sha.short().to_owned());
+    let state = before.as_deref().unwrap_or("unknown");
+    let text = match revert.equal {
+        Some(true) => format!("verified: machine code equals the state before the experiment ({state})"),
+        Some(false) => {
+            format!("not verified: machine code differs from the state before the experiment ({state})")
+        }
+        None => "not verified: the state before the experiment could not be compared".to_owned(),
+    };
+    RevertView {
+        reverts: revert.reverts.short().to_owned(),
+        before,
+        equal: revert.equal,
+        text,
+        detail: revert.detail.clone(),
+    }
+}
+
+fn log_views(input: &LeverInput<'_>) -> Vec<LogView> {
+    let evidence: &Evidence = input.evidence;
+    let mut found = Vec::new();
+    for side in Side::BOTH {
+        if let Some(build) = evidence.builds.get(side).as_ref().filter(|b| b.failure.is_some()) {
+            found.extend(build.log.iter().map(|log| (format!("build of {side}"), log)));
+        }
+    }
+    let passed = |outcome: &GateOutcome| {
+        matches!(outcome, GateOutcome::Passed | GateOutcome::NotRun { .. })
+    };
+    for gate in evidence.gates.iter().filter(|g| !passed(&g.outcome)) {
+        let side = gate.side.map_or_else(String::new, |side| format!(", {side}"));
+        found.extend(gate.logs.iter().map(|log| (format!("{}{side}", gate.name), log)));
+    }
+    for bench in &evidence.benches {
+        for sample in bench.samples.iter().filter(|s| s.failure.is_some()) {
+            let title = format!("{}, {}, pair {}", bench.bench, sample.side, sample.pair + 1);
+            found.extend(sample.log.iter().map(|log| (title.clone(), log)));
+        }
+    }
+    found
+        .into_iter()
+        .take(MAX_LOGS)
+        .map(|(title, log)| log_view(title, log, input.logs))
+        .collect()
+}
+
+fn facts(pairs: &[(String, String)]) -> Vec<Fact> {
+    pairs.iter().map(|(name, value)| fact(name, value.clone())).collect()
+}
+
+fn fact(name: &str, value: String) -> Fact {
+    Fact { name: name.to_owned(), value }
+}
+
+/// What was built and run, from the effective config.
+fn setup_facts(config: &Config) -> Vec<Fact> {
+    let cuda = match &config.toolchain.cuda {
+        Cuda::Pinned(version) => format!("{version} (pinned)"),
+        Cuda::System => "system".to_owned(),
+        Cuda::None => "none".to_owned(),
+    };
+    let protocol = match config.protocol {
+        Protocol::Pairs(n) => format!("fixed, {n} pairs"),
+        Protocol::Samples(n) => format!("fixed, {n} samples of each side, in pairs"),
+    };
+    let mut out = vec![
+        fact("CUDA", cuda),
+        fact("architectures", config.toolchain.arch.join(", ")),
+        fact("build", command_text(&config.build.command)),
+        fact("outputs", config.build.outputs.join(", ")),
+        fact("protocol", protocol),
+    ];
+    for bench in &config.benches {
+        out.push(fact(&format!("bench {}", bench.name), probe_text(&bench.probe)));
+    }
+    for case in &config.parity {
+        out.push(fact(&format!("parity {}", case.name), probe_text(&case.probe)));
+    }
+    if let Some(identity) = &config.identity {
+        out.push(fact("identity", probe_text(&identity.probe)));
+    }
+    for (name, value) in &config.environment.set {
+        out.push(fact(&format!("environment {name}"), value.clone()));
+    }
+    out.retain(|f| !f.value.is_empty());
+    out
+}
+
+fn command_text(command: &CommandLine) -> String {
+    match command {
+        CommandLine::Shell(line) => text::one_line(line),
+        CommandLine::Argv(words) => words.join(" "),
+    }
+}
+
+fn probe_text(probe: &Probe) -> String {
+    match probe {
+        Probe::Command(command) => command_text(command),
+        Probe::Harness(name) => format!("harness, as {name}"),
+    }
+}

@@ -1,0 +1,28 @@
+//! The views: what each output shows, already in words and in the order to show it, with the raw
+//! numbers beside for scripts. Built here, never changed by an output.
+
+mod bench;
+mod code;
+mod commits;
+mod compare;
+mod failure;
+mod gates;
+mod lever;
+mod plot;
+mod rounds;
+mod verdict;
+
+#[cfg(test)]
+pub(super) use bench::valid_pair_effects;
+pub use bench::{BenchView, MissingView, SampleView};
+pub use code::{
+    CensusRow, CensusView, Change, DeltaView, KernelRow, Trend, delta_view, resource_summary,
+};
+pub use commits::{CommitView, CorrectionView, DecisionView, RegistrationView};
+pub use compare::{BenchComparison, CompareView, ComparedRun, compare_view};
+pub use failure::failure_text;
+pub use gates::{ClaimView, ClaimsView, FaultView, FigureView, GateView, GatesView, LogView};
+pub use lever::{BuildView, Fact, LeverView, ReasonView, RevertView, lever_view};
+pub use plot::{Plot, plot};
+pub use rounds::{RoundCell, RoundView, RoundsView, Strip, rounds_view};
+pub use verdict::VerdictView;

@@ -1,0 +1,56 @@
+//! A verdict with its marks, so that no output shows it by colour alone.
+
+use serde::Serialize;
+
+use crate::model::Verdict;
+
+/// A verdict, for every output.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct VerdictView {
+    /// The word: `LANDED (sub-bar)`.
+    pub word: &'static str,
+    /// The key in JSON, URLs and style classes: `landed-sub-bar`.
+    pub key: Verdict,
+    /// A mark for Markdown.
+    pub icon: &'static str,
+    /// A mark of one plain character for pages and terminals.
+    pub symbol: &'static str,
+    /// What it means for the lever.
+    pub tone: Tone,
+}
+
+/// What a verdict means for the lever.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Tone {
+    /// It may be kept.
+    Good,
+    /// It may be kept, with something to know.
+    Fair,
+    /// It may not.
+    Bad,
+    /// Not settled, or not about the lever.
+    Open,
+    /// The machine or the apparatus.
+    Machine,
+}
+
+impl From<Verdict> for VerdictView {
+    fn from(verdict: Verdict) -> Self {
+        let (icon, symbol, tone) = match verdict {
+            Verdict::Landed => ("✅", "✓", Tone::Good),
+            Verdict::LandedSubBar => ("☑️", "✓", Tone::Fair),
+            Verdict::Reverted => ("↩️", "↩", Tone::Bad),
+            Verdict::Inconclusive => ("❔", "?", Tone::Open),
+            Verdict::NoChange => ("🟰", "=", Tone::Open),
+            Verdict::NotExercised => ("⭕", "○", Tone::Bad),
+            Verdict::NotComparable => ("❓", "≠", Tone::Bad),
+            Verdict::Broken => ("❌", "✗", Tone::Bad),
+            Verdict::EnvInvalid => ("⚠️", "!", Tone::Machine),
+            Verdict::NotMeasured => ("⏸️", "–", Tone::Machine),
+            Verdict::Measured => ("📏", "·", Tone::Open),
+            Verdict::Analysed => ("📝", "·", Tone::Open),
+        };
+        VerdictView { word: verdict.word(), key: verdict, icon, symbol, tone }
+    }
+}
