@@ -57,7 +57,8 @@ pub async fn run(spec: &Spec) -> Finished {
     let wall = clock.elapsed();
     group.clear();
     let (out, err) = tokio::join!(finish(out), finish(err));
-    if failure.is_none() && (out.overflowed || err.overflowed) {
+    // Whoever goes on to print then may die of SIGPIPE before we come to kill it.
+    if out.overflowed || err.overflowed {
         failure = Some(too_much(spec));
     }
     Finished {
