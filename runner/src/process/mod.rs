@@ -3,6 +3,21 @@
 //! This module knows nothing of benches, gates or builds: it starts a program, reads what it
 //! prints up to a limit, and says how it ended. It must not interpret output.
 
+mod capture;
+mod environment;
+mod harness;
+mod private;
+mod run;
+mod sweep;
+#[cfg(test)]
+mod tests;
+
+pub use environment::{EnvPlan, RUN_VARIABLE, effective_env, effective_env_from, looks_secret};
+pub use harness::JsonLines;
+pub use private::{PrivateDir, remove_tree};
+pub use run::{io_failure, now, run};
+pub use sweep::{Swept, sweep};
+
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::PathBuf;
