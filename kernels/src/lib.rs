@@ -1,1 +1,12 @@
-//! x
+//! The sample campaign: its patch series, the cases that check and time its kernels, and the
+//! harness that answers the runner's questions about them.
+//!
+//! The kernels themselves are CUDA sources inside the patch series; nothing here is compiled by
+//! nvcc. This crate must not know of rounds, verdicts or statistics: it drives a [`device`] and
+//! reports what came out.
+
+pub mod device;
+pub mod harness;
+pub mod layout;
+pub mod series;
+pub mod standalone;

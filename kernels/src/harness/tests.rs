@@ -1,0 +1,306 @@
+//! The server as the runner sees it: lines in, lines out, on a device that runs closures.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::device::fake::{Fake, Invocation};
+
+/// Computes `ldsm_check` from the buffers, block by block and chunk by chunk as the kernel does,
+/// independently of the case's own reference.
+fn ldsm_check(call: &mut Invocation<'_>) -> Result<(), DeviceError> {
+    let (k, ods) = (call.scalars[0] as usize, call.scalars[1] as usize);
+    let [tiles, od_tiles, _] = call.geometry.grid;
+    assert_eq!(od_tiles as usize * 64, ods);
+    let (acts, weights) = (call.buffers[0].clone(), call.buffers[1].clone());
+    let mut sums = vec![0i32; tiles as usize * 128 * ods];
+    for chunk in 0..k / 32 {
+        for token in 0..tiles as usize * 128 {
+            let act = &acts[token * k + chunk * 32..][..32];
+            for od in 0..ods {
+                let weight = &weights[od * k + chunk * 32..][..32];
+                let dot = act.iter().zip(weight);
+                sums[token * ods + od] += dot
+                    .map(|(a, w)| i32::from(*a as i8) * i32::from(*w as i8))
+                    .sum::<i32>();
+            }
+        }
+    }
+    call.buffers[2] = sums.iter().flat_map(|s| s.to_le_bytes()).collect();
+    Ok(())
+}
+
+fn talk(backend: Backend<'_>, lines: &[Value]) -> Vec<Value> {
+    let input: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    talk_raw(backend, input.as_bytes())
+}
+
+fn talk_raw(backend: Backend<'_>, input: &[u8]) -> Vec<Value> {
+    let mut output = Vec::new();
+    serve(input, &mut output, backend).expect("memory does not fail");
+    let text = String::from_utf8(output).expect("answers are UTF-8");
+    let parse = |line| serde_json::from_str(line).expect("every line is JSON");
+    text.lines().map(parse).collect()
+}
+
+#[test]
+fn hello_names_cases_and_benches() {
+    let mut device = Fake::new();
+    let answers = talk(
+        Backend::Ready(&mut device),
+        &[json!({"id": 1, "op": "hello"})],
+    );
+    assert_eq!(
+        answers,
+        [json!({
+            "id": 1, "ok": true, "protocol": 1,
+            "name": "roundhouse stand-alone kernels on fake",
+            "cases": ["ldsm_check", "scale_read"],
+            "benches": [{"name": "ldsm_check", "unit": "us"}, {"name": "scale_read", "unit": "us"}],
+        })]
+    );
+}
+
+#[test]
+fn parity_passes_for_a_kernel_that_computes_the_product() {
+    let mut device = Fake::new().with("ldsm_check", ldsm_check);
+    let request = json!({"id": 2, "op": "parity", "case": "ldsm_check", "hint": "ignored"});
+    let answers = talk(Backend::Ready(&mut device), &[request]);
+    assert_eq!(
+        answers,
+        [json!({"id": 2, "ok": true, "passed": true, "figures": {
+            "nmse": 0.0, "max_abs": 0.0, "mismatches": 0.0, "non_finite": 0.0,
+            "compared": 256.0 * 128.0,
+        }})]
+    );
+    assert_eq!(device.live(), 0, "nothing stays allocated");
+}
+
+#[test]
+fn one_wrong_output_fails_parity() {
+    let mut device = Fake::new().with("ldsm_check", |call| {
+        ldsm_check(call)?;
+        call.buffers[2][4000] ^= 1;
+        Ok(())
+    });
+    let request = json!({"id": 2, "op": "parity", "case": "ldsm_check"});
+    let answer = &talk(Backend::Ready(&mut device), &[request])[0];
+    assert_eq!(answer["ok"], true);
+    assert_eq!(answer["passed"], false);
+    assert_eq!(answer["figures"]["mismatches"], 1.0);
+}
+
+#[test]
+fn a_kernel_that_writes_nothing_leaves_poison_that_is_no_number() {
+    let mut device = Fake::new().with("scale_read", |_| Ok(()));
+    let request = json!({"id": 3, "op": "parity", "case": "scale_read"});
+    let answer = &talk(Backend::Ready(&mut device), &[request])[0];
+    assert_eq!(answer["passed"], false);
+    assert_eq!(answer["figures"]["nmse"], f64::MAX, "a number, not null");
+    assert_eq!(
+        answer["figures"]["non_finite"],
+        answer["figures"]["compared"]
+    );
+}
+
+#[test]
+fn a_sample_is_the_median_of_inner_runs_whose_output_was_verified() {
+    let mut device = Fake::new().with("ldsm_check", fast_ldsm_check());
+    let request =
+        json!({"id": 4, "op": "sample", "bench": "ldsm_check", "warmup": 1, "inner": 3, "seed": 9});
+    let answer = &talk(Backend::Ready(&mut device), &[request])[0];
+    assert_eq!(
+        *answer,
+        json!({"id": 4, "ok": true, "unit": "us", "value": 1000.0, "inner": [1000.0, 1000.0, 1000.0]})
+    );
+    // Two sets: twice to learn how long a launch takes, once to warm up, three times timed.
+    assert_eq!(device.launches["ldsm_check"], 2 * (2 + 1 + 3));
+    assert_eq!(device.live(), 0);
+}
+
+/// At the bench's size the product is too much for a debug build: compute each set's output once
+/// and copy it afterwards.
+fn fast_ldsm_check() -> impl FnMut(&mut Invocation<'_>) -> Result<(), DeviceError> {
+    let mut known: Option<Vec<u8>> = None;
+    move |call| {
+        if known.is_none() {
+            sampled_ldsm_check(call);
+            known = Some(call.buffers[2].clone());
+        }
+        call.buffers[2] = known.clone().unwrap_or_default();
+        Ok(())
+    }
+}
+
+/// Right where samples are verified, zero elsewhere.
+fn sampled_ldsm_check(call: &mut Invocation<'_>) {
+    let (k, ods) = (call.scalars[0] as usize, call.scalars[1] as usize);
+    let outputs = call.buffers[2].len() / 4;
+    let mut sums = vec![0i32; outputs];
+    for n in (0..outputs).step_by((outputs / 4096) | 1) {
+        let (token, od) = (n / ods, n % ods);
+        let value = |buffer: usize, at: usize| i32::from(call.buffers[buffer][at] as i8);
+        sums[n] = (0..k)
+            .map(|i| value(0, token * k + i) * value(1, od * k + i))
+            .sum();
+    }
+    call.buffers[2] = sums.iter().flat_map(|s| s.to_le_bytes()).collect();
+}
+
+#[test]
+fn a_kernel_that_does_nothing_gives_no_sample() {
+    let mut device = Fake::new().with("ldsm_check", |_| Ok(()));
+    let request = json!({"id": 4, "op": "sample", "bench": "ldsm_check", "warmup": 0, "inner": 1});
+    let answer = &talk(Backend::Ready(&mut device), &[request])[0];
+    assert_eq!(answer["ok"], false);
+    assert_eq!(answer["fault"], "case");
+    let error = answer["error"].as_str().expect("a text");
+    assert!(
+        error.contains("the output of the timed runs is wrong"),
+        "{error}"
+    );
+    assert_eq!(device.live(), 0);
+}
+
+#[test]
+fn an_impossible_time_gives_no_sample() {
+    let mut device = Fake::new().with("ldsm_check", fast_ldsm_check());
+    device.launch_us = 0.001;
+    let request = json!({"id": 4, "op": "sample", "bench": "ldsm_check", "warmup": 0, "inner": 1});
+    let answer = &talk(Backend::Ready(&mut device), &[request])[0];
+    assert_eq!(answer["fault"], "case");
+    assert!(
+        answer["error"]
+            .as_str()
+            .is_some_and(|e| e.contains("impossible"))
+    );
+}
+
+#[test]
+fn a_faulting_kernel_is_the_cases_fault_and_frees_its_buffers() {
+    let mut device = Fake::new().with("ldsm_check", |_| {
+        Err(DeviceError::KernelFailed {
+            doing: "waiting for the device".to_owned(),
+            reason: "an illegal memory access was encountered".to_owned(),
+        })
+    });
+    for request in [
+        json!({"id": 1, "op": "parity", "case": "ldsm_check"}),
+        json!({"id": 1, "op": "sample", "bench": "ldsm_check", "warmup": 0, "inner": 1}),
+    ] {
+        let answer = &talk(Backend::Ready(&mut device), &[request])[0];
+        assert_eq!(answer["fault"], "case");
+        assert!(
+            answer["error"]
+                .as_str()
+                .is_some_and(|e| e.contains("illegal memory"))
+        );
+        assert_eq!(device.live(), 0);
+    }
+}
+
+#[test]
+fn requests_that_cannot_be_served_are_the_inputs_fault_and_do_not_end_the_server() {
+    let mut device = Fake::new();
+    let input = concat!(
+        "not json\n",
+        "{\"op\":\"hello\"}\n",
+        "{\"id\":3}\n",
+        "{\"id\":4,\"op\":\"dance\"}\n",
+        "{\"id\":5,\"op\":\"parity\"}\n",
+        "{\"id\":6,\"op\":\"parity\",\"case\":\"KD=4\"}\n",
+        "{\"id\":7,\"op\":\"generate\",\"tokens\":32,\"seed\":0}\n",
+        "{\"id\":8,\"op\":\"sample\",\"bench\":\"ldsm_check\",\"warmup\":0,\"inner\":0}\n",
+        "\n",
+        "{\"id\":9,\"op\":\"bye\"}\n",
+        "{\"id\":10,\"op\":\"hello\"}\n",
+    );
+    let answers = talk_raw(Backend::Ready(&mut device), input.as_bytes());
+    let errors = [
+        (json!(null), "not JSON"),
+        (json!(null), "`id`"),
+        (json!(3), "`op`"),
+        (json!(4), "unknown op `dance`; known are: hello"),
+        (json!(5), "missing field `case`"),
+        (
+            json!(6),
+            "no case `KD=4`; there are: ldsm_check, scale_read",
+        ),
+        (json!(7), "generate no tokens"),
+        (json!(8), "inner is 1 to"),
+    ];
+    assert_eq!(
+        answers.len(),
+        errors.len() + 1,
+        "nothing is answered after bye"
+    );
+    for ((id, part), answer) in errors.iter().zip(&answers) {
+        assert_eq!(answer["id"], *id);
+        assert_eq!(answer["ok"], false);
+        assert_eq!(answer["fault"], "input");
+        let error = answer["error"].as_str().expect("a text");
+        assert!(error.contains(part), "{error}");
+    }
+    assert_eq!(answers[8], json!({"id": 9, "ok": true}));
+}
+
+#[test]
+fn an_endless_line_is_refused_without_being_kept() {
+    let mut device = Fake::new();
+    let mut input = vec![b'x'; 3 * LONGEST_LINE as usize];
+    input.extend_from_slice(b"\n{\"id\":1,\"op\":\"bye\"}\n");
+    let answers = talk_raw(Backend::Ready(&mut device), &input);
+    assert!(
+        answers[0]["error"]
+            .as_str()
+            .is_some_and(|e| e.contains("at most"))
+    );
+    assert_eq!(answers[1]["ok"], true);
+}
+
+#[test]
+fn a_missing_kernel_is_the_cases_fault() {
+    let mut device = Fake::new();
+    let request = json!({"id": 1, "op": "parity", "case": "scale_read"});
+    let answer = &talk(Backend::Ready(&mut device), &[request])[0];
+    assert_eq!(answer["fault"], "case");
+    assert!(
+        answer["error"]
+            .as_str()
+            .is_some_and(|e| e.contains("no kernel `scale_read`"))
+    );
+}
+
+#[test]
+fn without_a_device_every_request_says_why() {
+    let error = DeviceError::NoDriver(crate::device::NoDriver {
+        reason: "libcuda is not on this machine".to_owned(),
+    });
+    let answers = talk(
+        Backend::Broken(error),
+        &[
+            json!({"id": 1, "op": "hello"}),
+            json!({"id": 2, "op": "bye"}),
+        ],
+    );
+    assert_eq!(
+        answers[0],
+        json!({"id": 1, "ok": false, "fault": "device",
+               "error": "no CUDA device: libcuda is not on this machine"})
+    );
+    assert_eq!(answers[1]["ok"], true);
+}
+
+#[test]
+fn images_for_other_devices_are_passed_over_but_one_must_fit() {
+    let images = |list: &[&[u8]]| {
+        let mut device = Fake::new();
+        load_images(&mut device, list.iter().map(|i| i.to_vec()))
+    };
+    assert!(images(&[b"other arch", b"fake image"]).is_ok());
+    assert!(matches!(
+        images(&[b"other arch"]),
+        Err(DeviceError::WrongArch { .. })
+    ));
+    assert!(matches!(images(&[]), Err(DeviceError::WrongArch { .. })));
+    assert!(matches!(images(&[b"junk"]), Err(DeviceError::BadImage(_))));
+}
