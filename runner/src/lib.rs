@@ -20,6 +20,7 @@ pub mod record;
 pub mod registration;
 pub mod render;
 pub mod replay;
+pub mod site;
 pub mod stats;
 pub mod term;
 pub mod toolchain;

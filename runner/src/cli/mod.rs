@@ -2,6 +2,7 @@
 //! Each subcommand has a file of its own; none of them holds logic beyond turning arguments
 //! into calls and results into output.
 
+mod check;
 mod compare;
 mod context;
 mod correct;
@@ -13,6 +14,7 @@ mod harness;
 mod index;
 mod init;
 mod inspect;
+mod listing;
 mod replay;
 mod run;
 mod show;
@@ -65,6 +67,19 @@ enum Command {
     Demo(demo::Args),
     /// Serve the sample campaign's kernels by JSON lines on stdin and stdout.
     Harness(harness::Args),
+}
+
+/// Who acts: as given, else git's `user.name` in the repository, else the system's user.
+async fn person(given: Option<String>, repo: &std::path::Path) -> anyhow::Result<String> {
+    if let Some(name) = given {
+        return Ok(name);
+    }
+    if let Some(name) = crate::git::user_name(repo).await {
+        return Ok(name);
+    }
+    std::env::var("USER").map_err(|_| {
+        anyhow::anyhow!("cannot tell who acts: give --by NAME, or set git's user.name")
+    })
 }
 
 /// The exit status of a usage or internal error.

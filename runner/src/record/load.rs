@@ -34,6 +34,13 @@ pub struct StoredRun {
     pub recipes: PerSide<Option<String>>,
 }
 
+impl StoredRun {
+    /// What head's outputs hold.
+    pub fn head_report(&self) -> Option<&sass::Report> {
+        self.evidence.code.as_ref().map(|code| &code.reports.head)
+    }
+}
+
 /// The part of the code comparison that is stored with the run; reports are with the builds.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct CodeDocument {

@@ -9,6 +9,7 @@ mod begin;
 mod convert;
 mod find;
 mod load;
+mod present;
 mod recorder;
 mod table;
 mod vault;
@@ -21,8 +22,9 @@ pub use begin::RunStart;
 pub use db::{MatchedBy, RunId};
 pub use find::{Reference, Resolved};
 pub use load::StoredRun;
+pub use present::Presentable;
 pub use recorder::{BuildRecord, Recorder};
-pub use table::{TableRow, table_row};
+pub use table::TableRow;
 pub use vault::Vault;
 
 use crate::cli::Dirs;

@@ -133,7 +133,7 @@ impl RoundRow {
 }
 
 impl RoundBench {
-    fn from_judgement(bench: &crate::model::BenchJudgement) -> RoundBench {
+    pub(crate) fn from_judgement(bench: &crate::model::BenchJudgement) -> RoundBench {
         RoundBench {
             bench: bench.bench.clone(),
             role: bench.role,

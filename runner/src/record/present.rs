@@ -1,0 +1,198 @@
+//! A stored run as what comments, pages and the terminal are made of.
+
+use super::{Records, Result, RunId, StoredRun};
+use crate::model::{ArtifactHash, Judgement, Side, UnixMillis};
+use crate::render::{CorrectionNote, LeverInput, LogExcerpt, LeverView, RoundRow, lever_view};
+
+/// The most of a log that is shown, bytes.
+const LOG_BYTES: usize = 64 * 1024;
+
+/// A judged run with everything that is shown about it.
+#[derive(Debug)]
+pub struct Presentable {
+    /// The run.
+    pub stored: StoredRun,
+    judgement: Judgement,
+    run_id: String,
+    corrections: Vec<CorrectionNote>,
+    machine: Vec<(String, String)>,
+    toolchain: Vec<(String, String)>,
+    previous: Vec<RoundRow>,
+    logs: Vec<LogExcerpt>,
+    replay_command: String,
+}
+
+impl Presentable {
+    /// The newest judgement.
+    pub fn judgement(&self) -> &Judgement {
+        &self.judgement
+    }
+
+    /// The input of the views.
+    pub fn input(&self) -> LeverInput<'_> {
+        LeverInput {
+            run_id: &self.run_id,
+            evidence: &self.stored.evidence,
+            judgement: &self.judgement,
+            corrections: &self.corrections,
+            started_at: UnixMillis(self.stored.row.started_at),
+            registered_at: UnixMillis(self.stored.row.registered_at),
+            registration_sha256: &self.stored.row.registration_sha256,
+            machine: &self.machine,
+            toolchain: &self.toolchain,
+            previous_rounds: &self.previous,
+            logs: &self.logs,
+            replay_command: &self.replay_command,
+        }
+    }
+
+    /// The view itself.
+    pub fn view(&self) -> LeverView {
+        lever_view(&self.input())
+    }
+
+    /// The whole record as a document for scripts.
+    pub fn document(&self) -> serde_json::Value {
+        let row = &self.stored.row;
+        serde_json::json!({
+            "schema": crate::model::SCHEMA_VERSION,
+            "kind": "run",
+            "run": {
+                "id": row.id,
+                "uuid": row.uuid,
+                "campaign": row.campaign,
+                "state": row.state,
+                "started_at": row.started_at,
+                "closed_at": row.closed_at,
+                "registered_at": row.registered_at,
+                "registration_sha256": row.registration_sha256,
+                "config_sha256": row.config_sha256,
+                "seed": row.seed.0.to_string(),
+                "runner_version": row.runner_version,
+                "runner_sha256": row.runner_sha256,
+                "replay_of": row.replay_of,
+            },
+            "judgement": self.judgement,
+            "evidence": self.stored.evidence,
+            "corrections": self.corrections.iter().map(correction_document).collect::<Vec<_>>(),
+            "machine": self.stored.machine,
+            "toolchain": self.stored.toolchain,
+        })
+    }
+}
+
+fn correction_document(note: &CorrectionNote) -> serde_json::Value {
+    serde_json::json!({
+        "field": note.field,
+        "old": note.old,
+        "new": note.new,
+        "reason": note.reason,
+        "by": note.by,
+        "at": note.at,
+    })
+}
+
+impl Records {
+    /// Loads a run for showing. A run that was never judged is judged on what it has, without
+    /// storing that.
+    pub async fn present(&self, run: RunId) -> Result<Presentable> {
+        let stored = self.load(run).await?;
+        let judgement = match &stored.judgement {
+            Some(judgement) => judgement.clone(),
+            None => crate::judge::judge(&stored.evidence),
+        };
+        Ok(Presentable {
+            judgement,
+            run_id: run.to_string(),
+            corrections: stored.corrections.iter().map(correction_note).collect(),
+            machine: facts(&stored.machine),
+            toolchain: facts(&stored.toolchain),
+            previous: self.rounds_before(&stored.row.campaign, run).await?,
+            logs: self.logs(&stored),
+            replay_command: format!("runner replay {}", stored.evidence.commits.head.sha),
+            stored,
+        })
+    }
+
+    /// The ends of the logs that explain failures; what is lost or damaged is left out.
+    fn logs(&self, stored: &StoredRun) -> Vec<LogExcerpt> {
+        let evidence = &stored.evidence;
+        let mut wanted: Vec<&ArtifactHash> = Vec::new();
+        for side in Side::BOTH {
+            if let Some(build) = evidence.builds.get(side) {
+                wanted.extend(build.failure.as_ref().and(build.log.as_ref()));
+            }
+        }
+        for gate in &evidence.gates {
+            if gate.outcome != crate::model::GateOutcome::Passed {
+                wanted.extend(&gate.logs);
+            }
+        }
+        for sample in evidence.benches.iter().flat_map(|bench| &bench.samples) {
+            wanted.extend(sample.failure.as_ref().and(sample.log.as_ref()));
+        }
+        wanted.sort_by(|a, b| a.0.cmp(&b.0));
+        wanted.dedup();
+        wanted
+            .into_iter()
+            .filter_map(|artifact| {
+                let text = self.vault.get_text(artifact).ok()?;
+                Some(LogExcerpt { artifact: artifact.clone(), text: last_part(text) })
+            })
+            .collect()
+    }
+}
+
+fn last_part(text: String) -> String {
+    match text.len().checked_sub(LOG_BYTES) {
+        None | Some(0) => text,
+        Some(mut from) => {
+            while !text.is_char_boundary(from) {
+                from += 1;
+            }
+            text[from..].to_owned()
+        }
+    }
+}
+
+fn correction_note(row: &db::Correction) -> CorrectionNote {
+    CorrectionNote {
+        field: row.field.clone(),
+        old: row.old_value.clone(),
+        new: row.new_value.clone(),
+        reason: row.reason.clone(),
+        by: row.by.clone(),
+        at: UnixMillis(row.at),
+    }
+}
+
+/// A stored description (machine, toolchain) as names and values to show, nested ones with
+/// dotted names.
+pub(crate) fn facts(value: &serde_json::Value) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    flatten("", value, &mut found);
+    found
+}
+
+fn flatten(name: &str, value: &serde_json::Value, found: &mut Vec<(String, String)>) {
+    use serde_json::Value;
+    let below = |key: &str| match name {
+        "" => key.to_owned(),
+        name => format!("{name}.{key}"),
+    };
+    match value {
+        Value::Null => {}
+        Value::Object(map) => {
+            for (key, value) in map {
+                flatten(&below(key), value, found);
+            }
+        }
+        Value::Array(values) => {
+            for (index, value) in values.iter().enumerate() {
+                flatten(&below(&index.to_string()), value, found);
+            }
+        }
+        Value::String(text) => found.push((name.to_owned(), text.clone())),
+        other => found.push((name.to_owned(), other.to_string())),
+    }
+}
