@@ -226,7 +226,7 @@ mod tests {
         let sink = Sink::new("f", text);
         sink.error(1..99, "x");
         sink.error(99..100, "y");
-        sink.error(2..0, "z");
+        sink.error(Range { start: 2, end: 0 }, "z");
         assert_eq!(sink.into_errors().0.len(), 3);
     }
 
