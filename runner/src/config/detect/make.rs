@@ -89,7 +89,7 @@ impl Makefile {
         if left.ends_with('+') && !slot.is_empty() {
             slot.push(' ');
             slot.push_str(&value);
-        } else if !(left.ends_with('?') && !slot.is_empty()) {
+        } else if !left.ends_with('?') || slot.is_empty() {
             *slot = value;
         }
         true

@@ -174,6 +174,11 @@ fn archs(texts: &[String]) -> Vec<String> {
         LazyLock::new(|| Regex::new(r"\b[0-9]{2,3}[af]?\b").expect("the pattern is constant"));
     let mut names: Vec<String> = Vec::new();
     for text in texts {
+        // Makefiles and CMake have the same comments.
+        let lines = text
+            .lines()
+            .map(|line| line.split('#').next().unwrap_or_default());
+        let text = &lines.collect::<Vec<_>>().join("\n");
         let flags = SM
             .captures_iter(text)
             .map(|found| format!("sm_{}", &found[1]));

@@ -19,7 +19,7 @@ fn repository(files: &[(&str, &str)]) -> (tempfile::TempDir, Found) {
 fn a_makefile_with_a_phony_default() {
     let (_dir, found) = repository(&[(
         "Makefile",
-        "NVCC ?= nvcc\nBIN := engine\nARCH = -arch=sm_121\nOBJS = a.o\n.PHONY: all clean\n\
+        "# not for sm_75\nNVCC ?= nvcc\nBIN := engine\nARCH = -arch=sm_121\nOBJS = a.o\n.PHONY: all clean\n\
          all: $(BIN) kernels.cubin tools\n\n$(BIN): $(OBJS) # link\n\t$(NVCC) -gencode arch=compute_90,code=sm_90 -o $@ $^\n\
          %.o: %.cu\n\t$(NVCC) -c $<\n%.cubin: %.cu\n\tnvcc -cubin $<\nbench: engine\n\t./engine\nclean:\n\trm -f $(BIN)\n",
     )]);
