@@ -3,6 +3,7 @@
 //! A claim holds if it holds for every kernel of head that its pattern matches, on every
 //! architecture. A kernel that does not exist makes it fail: a statement about nothing is a slip.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use sass::Kernel;
@@ -42,6 +43,7 @@ pub fn evaluate(claims: &[RegisteredClaim], context: &ClaimContext<'_>) -> Vec<C
                     claim: &claim,
                     context,
                     facts: &facts,
+                    nowhere: OnceCell::new(),
                 }
                 .finding(),
                 Err(error) => Finding {
@@ -104,6 +106,8 @@ struct Evaluation<'a> {
     claim: &'a Claim,
     context: &'a ClaimContext<'a>,
     facts: &'a PerSide<Facts<'a>>,
+    /// Whether the claim's opcode occurs in no kernel of either side.
+    nowhere: OnceCell<bool>,
 }
 
 impl<'a> Evaluation<'a> {
@@ -282,7 +286,9 @@ impl<'a> Evaluation<'a> {
     fn note(&self, head: &Reading) -> String {
         if let Metric::Sass { opcode } = &self.claim.metric
             && opcode.contains('.')
-            && self.censuses().all(|census| census.count(opcode) == 0)
+            && *self
+                .nowhere
+                .get_or_init(|| self.censuses().all(|census| census.count(opcode) == 0))
         {
             return format!(" (`{opcode}` occurs in no kernel of either side)");
         }

@@ -5,16 +5,18 @@
 //! `docs/claims.md` is the reference for users.
 
 mod ast;
+mod cursor;
 mod evaluate;
 mod opcodes;
 mod pairing;
 mod parse;
 mod pattern;
 mod reading;
+mod relation;
 
 #[cfg(test)]
 mod tests;
 
 pub use ast::{Claim, Comparison, KernelPattern, Metric, Operand, Relation};
+pub use cursor::ClaimError;
 pub use evaluate::{ClaimContext, evaluate};
-pub use parse::ClaimError;

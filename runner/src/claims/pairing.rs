@@ -57,8 +57,9 @@ pub(super) fn lost<'a>(matched: &PerSide<Vec<&'a Kernel>>) -> Vec<&'a Kernel> {
         })
         .collect();
     let is_kept = |kernel: &Kernel| {
-        let same = |k: &&Kernel| k.name == kernel.name && k.arch == kernel.arch;
-        kept.iter().any(|k| same(k)) || matched.head.iter().any(|k| same(k))
+        kept.iter()
+            .chain(&matched.head)
+            .any(|k| k.name == kernel.name && k.arch == kernel.arch)
     };
     let base = matched.base.iter().copied();
     base.filter(|kernel| !is_kept(kernel)).collect()

@@ -111,7 +111,7 @@ pub fn main() -> ExitCode {
 async fn dispatch(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let context = Context::new(arguments.context)?;
     match arguments.command {
-        Command::Init(args) => init::run(args, &context).await,
+        Command::Init(args) => init::run(args).await,
         Command::Check(args) => check::run(args, &context).await,
         Command::Run(args) => run::run(args, &context).await,
         Command::Inspect(args) => inspect::run(args, &context).await,

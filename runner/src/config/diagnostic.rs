@@ -17,9 +17,11 @@ pub struct ConfigError {
     pub message: String,
     /// What to do about it, where that can be said.
     pub help: Option<String>,
-    /// The offending line as it is in the file.
-    pub source_line: String,
-    /// How many characters of the line are at fault; at least 1.
+    /// The offending line as it is in the file; of a long one, the part around the fault.
+    pub excerpt: String,
+    /// Where the fault is in the excerpt, in characters from 1.
+    pub mark: usize,
+    /// How many characters of the excerpt are at fault; at least 1.
     pub width: usize,
 }
 
@@ -27,7 +29,7 @@ impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = self.line.to_string();
         let gutter = " ".repeat(number.len());
-        let (line, indent) = excerpt(&self.source_line, self.column);
+        let (line, indent) = printable(&self.excerpt, self.mark);
         writeln!(
             f,
             "{}:{}:{}: {}",
@@ -45,7 +47,7 @@ impl fmt::Display for ConfigError {
 
 /// The line without control characters, and the blanks that lead to `column`: tabs stay tabs,
 /// so that the caret stands under the right character whatever the tab's width.
-fn excerpt(line: &str, column: usize) -> (String, String) {
+fn printable(line: &str, column: usize) -> (String, String) {
     let shown: String = line
         .chars()
         .map(|c| {
@@ -81,6 +83,20 @@ impl fmt::Display for ConfigErrors {
 }
 
 impl std::error::Error for ConfigErrors {}
+
+/// The most errors that are collected; a hostile file could make any number.
+const MOST_ERRORS: usize = 100;
+/// The longest part of a line that is shown, characters.
+const EXCERPT: usize = 160;
+/// The longest message or help, characters: they quote words of the file.
+const LONGEST: usize = 1000;
+
+fn shortened(text: String) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}\u{2026}", &text[..end]),
+        None => text,
+    }
+}
 
 /// Collects errors while a file is read.
 #[derive(Debug)]
@@ -120,24 +136,31 @@ impl<'a> Sink<'a> {
     }
 
     fn push(&self, span: Range<usize>, message: String, help: Option<String>) {
+        let mut errors = self.errors.borrow_mut();
+        if errors.len() >= MOST_ERRORS {
+            return;
+        }
         let start = floor_boundary(self.text, span.start);
         let end = floor_boundary(self.text, span.end.max(start));
-        let line_start = self.text[..start].rfind('\n').map_or(0, |i| i + 1);
-        let line_end = self.text[start..]
-            .find('\n')
-            .map_or(self.text.len(), |i| start + i);
-        let source_line = self.text[line_start..line_end].trim_end_matches('\r');
-        let marked = &self.text[start..end.min(line_start + source_line.len()).max(start)];
+        let before = &self.text[..start];
+        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+        let line = self.text[line_start..].lines().next().unwrap_or_default();
+        let column = self.text[line_start..start].chars().count() + 1;
+        let marked = end.min(line_start + line.len()).max(start) - start;
+        let width = self.text[start..start + marked].chars().count();
+        let skipped = column.saturating_sub(EXCERPT / 2);
+        let skipped = if line.len() <= EXCERPT { 0 } else { skipped };
         let error = ConfigError {
             file: self.file.to_owned(),
-            line: self.text[..start].matches('\n').count() + 1,
-            column: self.text[line_start..start].chars().count() + 1,
-            message,
-            help,
-            source_line: source_line.to_owned(),
-            width: marked.chars().count().max(1),
+            line: before.matches('\n').count() + 1,
+            column,
+            message: shortened(message),
+            help: help.map(shortened),
+            excerpt: line.chars().skip(skipped).take(EXCERPT).collect(),
+            mark: column - skipped,
+            width: width.clamp(1, (EXCERPT + 1 + skipped).saturating_sub(column).max(1)),
         };
-        self.errors.borrow_mut().push((start, error));
+        errors.push((start, error));
     }
 
     /// Whether nothing was wrong so far.
@@ -226,8 +249,27 @@ mod tests {
         let sink = Sink::new("f", text);
         sink.error(1..99, "x");
         sink.error(99..100, "y");
-        sink.error(2..0, "z");
+        sink.error(Range { start: 2, end: 0 }, "z");
         assert_eq!(sink.into_errors().0.len(), 3);
+    }
+
+    #[test]
+    fn long_lines_and_many_errors_stay_readable() {
+        let text = format!("x = '{}' + {}", "a".repeat(1000), "b".repeat(1000));
+        let sink = Sink::new("f", &text);
+        let at = text.find('+').expect("the text has one");
+        sink.error(at..at + 900, "x".repeat(5000));
+        for _ in 0..1000 {
+            sink.error(3..5, "y");
+            sink.error(4..6, "y");
+        }
+        let ConfigErrors(errors) = sink.into_errors();
+        assert_eq!(errors.len(), 3, "equal errors are shown once");
+        let error = &errors[2];
+        assert_eq!(error.column, at + 1);
+        assert_eq!(error.excerpt.chars().nth(error.mark - 1), Some('+'));
+        assert!(error.mark - 1 + error.width <= EXCERPT);
+        assert!(error.to_string().len() < 1500);
     }
 
     #[test]

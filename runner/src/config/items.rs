@@ -1,9 +1,9 @@
 //! The gates and benches of `campaign.toml`: what is asked of a side, and where the answer is.
 
 use super::bar::parse_bar;
-use super::parse::timeout;
 use super::reader::{Item, Section};
 use super::schema;
+use super::sections::timeout;
 use super::values::{command, environment, extract, pattern};
 use super::{Bench, Extract, FigureRule, Identity, NamedFormat, Parity, Probe};
 use crate::model::{Bar, Better};

@@ -6,6 +6,7 @@
 
 mod bar;
 pub(crate) mod canonical;
+mod detect;
 mod diagnostic;
 mod file;
 mod items;
@@ -13,14 +14,19 @@ pub(crate) mod number;
 mod parse;
 mod reader;
 mod schema;
+mod sections;
+mod template;
 mod types;
 mod values;
 
 pub use bar::{BarError, bar_text, parse_bar};
+pub use detect::{Found, Recipe, Unit, detect};
 pub use diagnostic::{ConfigError, ConfigErrors};
 pub(crate) use diagnostic::{nearest, suggestion};
 pub use file::{FILE_NAME, LoadError};
-pub use parse::{DEFAULT_PAIRS, LEAST_PAIRS, PINNED_CUDA, parse};
+pub use parse::{PINNED_CUDA, parse};
+pub use sections::{DEFAULT_PAIRS, LEAST_PAIRS};
+pub use template::render as render_template;
 pub use types::*;
 
 #[cfg(test)]

@@ -53,15 +53,15 @@ fn one(text: &str, marked: &str, parts: &[&str]) {
         assert!(shown.contains(part), "`{part}` is not in:\n{shown}");
     }
     let at: String = error
-        .source_line
+        .excerpt
         .chars()
-        .skip(error.column - 1)
+        .skip(error.mark - 1)
         .take(error.width)
         .collect();
     assert_eq!(at, marked, "\n{shown}");
     assert_eq!(
         text.lines().nth(error.line - 1),
-        Some(error.source_line.as_str()),
+        Some(error.excerpt.as_str()),
         "\n{shown}"
     );
 }

@@ -64,9 +64,15 @@ pub(super) fn command(item: Item<'_>) -> Option<CommandLine> {
     }
 }
 
+/// The largest compiled regular expression, bytes; a hostile file could ask for much time.
+const PATTERN_BYTES: usize = 2 << 20;
+
 /// A regular expression that compiles.
 pub(super) fn pattern(text: &Text, item: Item<'_>) -> Option<regex::Regex> {
-    match regex::Regex::new(text.get_ref()) {
+    let built = regex::RegexBuilder::new(text.get_ref())
+        .size_limit(PATTERN_BYTES)
+        .build();
+    match built {
         Ok(regex) => Some(regex),
         Err(error) => {
             let reason = error.to_string();

@@ -276,6 +276,21 @@ fn the_hash_follows_the_meaning() {
     assert_eq!(a.sha256().len(), 64);
 }
 
+#[test]
+fn the_document_lists_exactly_the_trailers_that_are_read() {
+    let document = include_str!("../../../docs/campaign-toml.md");
+    let documented: Vec<&str> = document
+        .lines()
+        .filter_map(|line| {
+            line.strip_prefix("| `")?
+                .split('`')
+                .next()?
+                .strip_suffix(':')
+        })
+        .collect();
+    assert_eq!(documented, KEYS);
+}
+
 proptest::proptest! {
     #[test]
     fn no_message_makes_it_panic(message in "((Bar|Claim|Round|Kind|Bars|x)?[:=<>+% \\-µ]{0,3}(prefill|q_proj|1.5)?\\PC{0,6}\n{0,2}){0,8}") {
