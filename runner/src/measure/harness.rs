@@ -15,8 +15,8 @@ use crate::process::{Finished, HarnessSession};
 /// The protocol's version that this client speaks.
 pub const PROTOCOL: u32 = 1;
 
-/// How long a harness may take to end after `bye`.
-const FAREWELL: Duration = Duration::from_secs(10);
+/// How long a harness may take to end after `bye`; freeing a large model takes its time.
+const FAREWELL: Duration = Duration::from_secs(60);
 
 /// Whom a harness holds responsible for an error that it reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
