@@ -71,20 +71,20 @@ pub fn difference(base: &Kept<'_>, head: &Kept<'_>) -> Option<Difference> {
     let longest = base.lines.len().max(head.lines.len());
     for index in 0..longest {
         let (of_base, of_head) = (base.lines.get(index), head.lines.get(index));
-        let line = |kept: Option<&(usize, &'_ [u8])>| kept.map_or(&b""[..], |(_, l)| *l).to_vec();
-        let (b, h) = (line(of_base), line(of_head));
+        let b = of_base.map_or(&b""[..], |(_, line)| line);
+        let h = of_head.map_or(&b""[..], |(_, line)| line);
         if b == h {
             before += b.len();
             continue;
         }
-        let at = b.iter().zip(&h).take_while(|(x, y)| x == y).count();
+        let at = b.iter().zip(h).take_while(|(x, y)| x == y).count();
         let common = &b[..at];
         return Some(Difference {
             line: of_base.or(of_head).map_or(0, |(number, _)| *number),
             token: token_index(common),
             byte: before + at,
-            base: of_base.map(|_| excerpt(&b, at)),
-            head: of_head.map(|_| excerpt(&h, at)),
+            base: of_base.map(|_| excerpt(b, at)),
+            head: of_head.map(|_| excerpt(h, at)),
         });
     }
     None

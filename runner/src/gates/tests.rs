@@ -147,6 +147,7 @@ async fn a_suite_whose_cases_fail_in_turn_has_not_passed() {
     assert_eq!(found.len(), 4, "base was asked too");
 }
 
+/// Lesson 13: a missing figure is no data; a default never makes a gate green.
 #[tokio::test]
 async fn figures_decide_and_a_missing_one_is_no_data() {
     for (out, expected) in [
@@ -273,6 +274,7 @@ async fn equal_output_passes_and_other_output_is_located() {
     assert!(reason.contains("jumps") && reason.contains("leaps"));
 }
 
+/// Lesson 14: both greedy outputs were empty; their hashes agreed.
 #[tokio::test]
 async fn empty_outputs_are_equal_and_still_do_not_pass() {
     let gate = identity_of("9.1 tok/s\n", "9.1 tok/s\n", identity(command("g"))).await;

@@ -189,7 +189,10 @@ pub(super) fn gates(evidence: &Evidence, reasons: &mut Reasons) -> Option<Ruling
         .collect();
     if heads.is_empty() {
         let words: Vec<String> = excused.iter().map(|g| gate_words(g)).collect();
-        let text = format!("{}; base does not pass either", words.join("; "));
+        let text = format!(
+            "{}; base does not pass either, so repair it or its reference first",
+            words.join("; ")
+        );
         return reasons.rule(Verdict::EnvInvalid, text);
     }
     reasons.rule(Verdict::Broken, heads.join("; "))

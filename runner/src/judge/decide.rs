@@ -1,7 +1,7 @@
 //! The verdict on what the benches say.
 
 use crate::model::{
-    BenchJudgement, ClaimOutcome, DecisionAction, Evidence, Finding, Role, Verdict,
+    Bar, BenchJudgement, ClaimOutcome, DecisionAction, Evidence, Finding, Role, Verdict,
 };
 
 use super::display;
@@ -9,45 +9,61 @@ use super::ledger;
 use super::reasons::{Reasons, Ruling};
 use super::words::{count, list};
 
-/// Guards first: a guard's regression decides, whatever the targets gained. Then the targets.
+/// Guards first: a guard's regression decides, whatever the targets gained. Then the targets:
+/// one that is lost reverts the lever, one that is open keeps it from landing.
 pub(super) fn decide(
     evidence: &Evidence,
     benches: &[BenchJudgement],
     reasons: &mut Reasons,
 ) -> Ruling {
     error_rates(benches, reasons);
-    let with = |role, wanted: &[Finding]| -> Vec<&BenchJudgement> {
+    let all = |role, wanted: &[Finding]| -> Vec<&BenchJudgement> {
         let of_role = benches.iter().filter(|b| b.role == role);
         of_role.filter(|b| wanted.contains(&b.finding)).collect()
     };
-    let guards = with(Role::Guard, &[Finding::Regression]);
-    let losses = with(Role::Target, &[Finding::Regression, Finding::NoEffect]);
-    let open = with(Role::Target, &[Finding::Open, Finding::NoData]);
-    let below = with(Role::Target, &[Finding::BelowBar]);
-    let reached = with(Role::Target, &[Finding::ReachesBar]);
+    let in_order = [
+        (Says::Guard, all(Role::Guard, &[Finding::Regression])),
+        (
+            Says::Lost,
+            all(Role::Target, &[Finding::Regression, Finding::NoEffect]),
+        ),
+        (
+            Says::Open,
+            all(Role::Target, &[Finding::Open, Finding::NoData]),
+        ),
+        (Says::Below, all(Role::Target, &[Finding::BelowBar])),
+        (Says::Reached, all(Role::Target, &[Finding::ReachesBar])),
+    ];
+    let first = in_order.into_iter().find(|(_, which)| !which.is_empty());
+    let (says, deciding) = first.unwrap_or((Says::Open, Vec::new()));
     for bench in benches {
-        let decides = (bench.role == Role::Target) || guards.iter().any(|g| g.bench == bench.bench);
-        if decides {
-            reasons.decisive(sentence(bench));
-        } else {
-            reasons.note(format!("guard {}", sentence(bench)));
+        let text = sentence(bench);
+        match bench.role {
+            _ if deciding.iter().any(|d| std::ptr::eq(*d, bench)) => reasons.decisive(text),
+            Role::Target => reasons.note(text),
+            Role::Guard => reasons.note(format!("guard {text}")),
         }
     }
-    if !guards.is_empty() {
-        let text = format!("guard regressed: {}", sentences(&guards));
-        return Ruling::new(Verdict::Reverted, text);
+    let numbers = sentences(&deciding);
+    match says {
+        Says::Guard => Ruling::new(Verdict::Reverted, format!("guard regressed: {numbers}")),
+        Says::Lost => Ruling::new(Verdict::Reverted, numbers),
+        Says::Open => Ruling::new(
+            Verdict::Inconclusive,
+            format!("not settled, so it does not land: {numbers}"),
+        ),
+        Says::Below => sub_bar(evidence, &numbers, reasons),
+        Says::Reached => Ruling::new(Verdict::Landed, numbers),
     }
-    if !losses.is_empty() {
-        return Ruling::new(Verdict::Reverted, sentences(&losses));
-    }
-    if !open.is_empty() {
-        let text = format!("not settled, so it does not land: {}", sentences(&open));
-        return Ruling::new(Verdict::Inconclusive, text);
-    }
-    if !below.is_empty() {
-        return sub_bar(evidence, &below, reasons);
-    }
-    Ruling::new(Verdict::Landed, sentences(&reached))
+}
+
+/// What the benches say together: the first of these that any bench says.
+enum Says {
+    Guard,
+    Lost,
+    Open,
+    Below,
+    Reached,
 }
 
 fn sentences(benches: &[&BenchJudgement]) -> String {
@@ -93,7 +109,7 @@ fn bar_words(bench: &BenchJudgement) -> Option<String> {
     let bar = bench.bar?;
     let written = display::bar(&bar, &bench.unit, bench.better);
     Some(match (bar, bench.bar_percent) {
-        (crate::model::Bar::Absolute { .. }, Some(percent)) => format!(
+        (Bar::Absolute { .. }, Some(percent)) => format!(
             "{written} ({} over base)",
             display::percent(percent, bench.effect.map(|e| e.estimate))
         ),
@@ -103,8 +119,7 @@ fn bar_words(bench: &BenchJudgement) -> Option<String> {
 
 /// Real but below the bar: lands only with the mechanism confirmed, a ledger that is not worse,
 /// and a person's decision.
-fn sub_bar(evidence: &Evidence, below: &[&BenchJudgement], reasons: &mut Reasons) -> Ruling {
-    let numbers = sentences(below);
+fn sub_bar(evidence: &Evidence, numbers: &str, reasons: &mut Reasons) -> Ruling {
     let unmet = unmet_conditions(evidence, reasons);
     if !unmet.is_empty() {
         for condition in &unmet {

@@ -163,11 +163,6 @@ pub(super) fn launches(evidence: &Evidence, reasons: &mut Reasons) -> Option<Rul
         .filter(|s| s.value.is_none())
         .copied()
         .collect();
-    let why = |s: &Sample| {
-        s.failure
-            .as_ref()
-            .map_or("gave no value".to_owned(), failure_words)
-    };
     if failed.iter().any(|s| s.failure == Some(Failure::DiskFull)) {
         let text = "the disk was full while measuring; free some space and run again";
         return reasons.rule(Verdict::EnvInvalid, text);
@@ -183,31 +178,16 @@ pub(super) fn launches(evidence: &Evidence, reasons: &mut Reasons) -> Option<Rul
         return reasons.rule(Verdict::EnvInvalid, text);
     }
     if let Some(head) = for_good(Side::Head) {
-        let what = format!("`{}` {} on head", head.bench, why(head));
-        if let Some(base) = of(Side::Base).next() {
-            let text = format!(
-                "{what}, and base failed in the same window too ({}): the machine is at fault",
-                why(base)
-            );
-            return reasons.rule(Verdict::EnvInvalid, text);
-        }
-        let times = of(Side::Head).count();
-        if !samples
+        let base_failed = of(Side::Base).next().copied();
+        let base_works = samples
             .iter()
-            .any(|s| s.side == Side::Base && s.value.is_some())
-        {
-            let text = format!("{what}, and base was not measured: it is open who is at fault");
-            return reasons.rule(Verdict::EnvInvalid, text);
-        }
-        let text = format!(
-            "{what} ({} failed), while base works on the same machine",
-            if times == 1 {
-                "1 launch".to_owned()
-            } else {
-                format!("{times} launches")
-            }
-        );
-        return reasons.rule(Verdict::Broken, text);
+            .any(|s| s.side == Side::Base && s.value.is_some());
+        let (verdict, text) = match (base_failed, base_works) {
+            (Some(base), _) => (Verdict::EnvInvalid, both_fail(head, base)),
+            (None, false) => (Verdict::EnvInvalid, base_unknown(head)),
+            (None, true) => (Verdict::Broken, head_fails(head, of(Side::Head).count())),
+        };
+        return reasons.rule(verdict, text);
     }
     for sample in failed {
         reasons.warn(format!(
@@ -218,6 +198,39 @@ pub(super) fn launches(evidence: &Evidence, reasons: &mut Reasons) -> Option<Rul
         ));
     }
     None
+}
+
+/// `` `prefill` was ended by signal 11 (SIGSEGV) on head ``.
+fn head_words(head: &Sample) -> String {
+    format!("`{}` {} on head", head.bench, why(head))
+}
+
+fn both_fail(head: &Sample, base: &Sample) -> String {
+    format!(
+        "{}, and base failed in the same window too ({}): the machine is at fault",
+        head_words(head),
+        why(base)
+    )
+}
+
+fn base_unknown(head: &Sample) -> String {
+    format!(
+        "{}, and base was not measured: it is open who is at fault",
+        head_words(head)
+    )
+}
+
+fn head_fails(head: &Sample, times: usize) -> String {
+    let launches = if times == 1 { "launch" } else { "launches" };
+    format!(
+        "{} ({times} {launches} failed), while base works on the same machine",
+        head_words(head)
+    )
+}
+
+fn why(sample: &Sample) -> String {
+    let failure = sample.failure.as_ref();
+    failure.map_or("gave no value".to_owned(), failure_words)
 }
 
 fn is_control(sample: &Sample) -> bool {

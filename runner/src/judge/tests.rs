@@ -662,6 +662,7 @@ fn reverts_are_verified_by_machine_code() {
     assert_eq!(judgement.revert_verified, None);
 }
 
+/// Lesson 34: a change of the docs costs no GPU time.
 #[test]
 fn identical_machine_code_is_no_change_without_a_device() {
     let judgement = changed(|e| {
@@ -764,6 +765,7 @@ fn gated(gates: Vec<GateEvidence>) -> Judgement {
     })
 }
 
+/// Lesson 13: not run, no data and passed are three different things.
 #[test]
 fn parity_tells_who_is_at_fault() {
     use GateKind::Parity;
@@ -889,6 +891,7 @@ fn crashes(letters: &str, control: Option<Option<f64>>) -> BenchEvidence {
     evidence
 }
 
+/// Lesson 12: a crash is no 0.00 tok/s; whose fault it is is decided by who else fails.
 #[test]
 fn launches_that_fail_for_good_tell_who_is_at_fault() {
     let judged = |letters: &str, control| {
@@ -942,6 +945,7 @@ fn a_repeated_launch_counts_and_is_shown() {
     );
 }
 
+/// Lessons 12 and 32: zero and NaN never enter a comparison.
 #[test]
 fn a_missing_value_is_never_a_zero() {
     let judgement = changed(|e| {
@@ -957,6 +961,7 @@ fn a_missing_value_is_never_a_zero() {
     );
 }
 
+/// Lesson 17: no verdict from single samples.
 #[test]
 fn no_verdict_from_fewer_than_three_pairs() {
     let judgement = judge(&lever(&[30.0]));
@@ -983,6 +988,7 @@ fn no_verdict_from_fewer_than_three_pairs() {
     expect_reason(&three, Weight::Note, "as real in 12.5 % of runs");
 }
 
+/// Lesson 17: one bad base sample once gave +96 % and was merged.
 #[test]
 fn one_bad_base_is_held_against_its_history() {
     let judgement = changed(|e| e.benches[0].base_history = vec![700.0, 702.0, 699.0, 701.0]);
@@ -1008,6 +1014,7 @@ fn past(head: char, estimate: f64, base_values: Vec<f64>) -> PastEstimate {
     }
 }
 
+/// Lesson 3: a cached base made unrelated changes all look alike.
 #[test]
 fn results_that_are_too_equal_are_flagged() {
     let judgement = changed(|e| {
@@ -1049,6 +1056,7 @@ fn a_campaign_without_benches_is_inconclusive() {
     expect(&judgement, Verdict::Inconclusive, &["no [[bench]]"]);
 }
 
+/// Lesson 31: 9.9996 % was shown as 10.0 % and labelled as below 10 %.
 #[test]
 fn rounding_never_contradicts_the_verdict() {
     let judgement = changed(|e| {

@@ -114,6 +114,7 @@ async fn a_base_that_fails_twice_stops_at_once() {
     assert_eq!(letters(&evidence[0].samples), "(base)(base)");
 }
 
+/// Lesson 35: repetitions are bounded.
 #[tokio::test]
 async fn repetitions_are_bounded_over_the_whole_run() {
     let mut config = config(vec![bench("a")]);
@@ -137,6 +138,7 @@ async fn a_full_disk_stops_without_a_repetition() {
     assert_eq!(letters(&evidence[0].samples), "BH(base)");
 }
 
+/// Lesson 12: a missing measurement is its own state.
 #[tokio::test]
 async fn output_without_a_value_is_a_failure_and_never_a_zero() {
     let config = config(vec![bench("a")]);

@@ -271,3 +271,23 @@ fn hyperfine(documents: &[Value]) -> Vec<Entry> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    /// The page for users names the fields that are read and the options that print them.
+    #[test]
+    fn the_values_page_agrees() {
+        let page = include_str!("../../../docs/values.md");
+        for words in [
+            "avg_ts",
+            "real_time",
+            "nv/cold/time/gpu/mean",
+            "--json stdout --quiet",
+            "--export-json -",
+            "--export-json /dev/stdout",
+            "pp512 @ d4096",
+        ] {
+            assert!(page.contains(words), "docs/values.md does not say {words}");
+        }
+    }
+}

@@ -15,8 +15,8 @@ use crate::process::{Finished, HarnessSession};
 /// The protocol's version that this client speaks.
 pub const PROTOCOL: u32 = 1;
 
-/// How long a harness may take to end after `bye`.
-const FAREWELL: Duration = Duration::from_secs(10);
+/// How long a harness may take to end after `bye`; freeing a large model takes its time.
+const FAREWELL: Duration = Duration::from_secs(60);
 
 /// Whom a harness holds responsible for an error that it reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -306,4 +306,80 @@ fn read_answer<A: DeserializeOwned>(
         return Err(HarnessError::Refused { op, blame, message });
     }
     A::deserialize(answer).map_err(unreadable)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use super::*;
+    use crate::config::{CommandLine, Harness};
+    use crate::measure::fake::FakeLauncher;
+    use crate::model::Side;
+    use crate::process::Launcher as _;
+
+    const DOCS: &str = include_str!("../../../docs/harness-protocol.md");
+
+    fn lines(marker: &str) -> Vec<Value> {
+        DOCS.lines()
+            .filter_map(|line| line.strip_prefix(marker))
+            .map(|line| serde_json::from_str(line).expect("an example is JSON"))
+            .collect()
+    }
+
+    /// The page's conversation, held by the client with a harness that answers as the page says.
+    #[tokio::test]
+    async fn the_protocols_page_is_what_the_client_speaks() {
+        let answers = lines("    <- ");
+        let asked = Rc::new(RefCell::new(Vec::new()));
+        let log = Rc::clone(&asked);
+        let mut launcher = FakeLauncher::harness(move |_, request| {
+            log.borrow_mut().push(request.clone());
+            let answer = answers.iter().find(|a| a["id"] == request["id"]);
+            Ok(answer.expect("an answer on the page").to_string())
+        });
+        let harness = Harness {
+            command: CommandLine::Shell("engine".to_owned()),
+            env: BTreeMap::new(),
+            start_timeout_s: 1,
+        };
+        let session = launcher
+            .open(Side::Head, &harness)
+            .await
+            .expect("it starts");
+        let mut client = Client::new(session);
+        let limit = Duration::from_secs(1);
+        let hello = client.hello(limit).await.expect("hello");
+        assert_eq!((hello.name.as_str(), hello.benches.len()), ("mmqr", 1));
+        let parity = client.parity("KD=4", limit).await.expect("parity");
+        assert!(parity.passed && parity.figures.len() == 2);
+        let text = client.generate(32, 0, limit).await.expect("generate");
+        assert_eq!(text.tokens, [1, 2, 3]);
+        let request = SampleRequest {
+            bench: "prefill",
+            warmup: 1,
+            inner: 8,
+            seed: 123,
+        };
+        let sample = client.sample(&request, limit).await.expect("sample");
+        assert_eq!((sample.value, sample.inner.len()), (json!(1311.8), 3));
+        client.finish(true).await;
+        assert_eq!(*asked.borrow(), lines("    -> "));
+    }
+
+    #[test]
+    fn the_page_shows_an_error_that_the_client_reads() {
+        let error = lines("    <- ")
+            .pop()
+            .expect("the last example is an error");
+        let read = read_answer::<SampleAnswer>("sample", 4, &error.to_string());
+        assert!(matches!(
+            read,
+            Err(HarnessError::Refused {
+                blame: Blame::Case,
+                ..
+            })
+        ));
+    }
 }

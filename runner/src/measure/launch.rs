@@ -43,23 +43,10 @@ pub(super) async fn take<L: Launcher, R: Recorder>(
                 planned.bench
             )
         })?;
-    let outcome = match &bench.probe {
-        Probe::Command(command) => by_command(bench, command, planned, launcher).await,
-        Probe::Harness(name) => {
-            let now = recorder.now();
-            let asked = config
-                .harness
-                .as_ref()
-                .map(|harness| Asked { harness, name });
-            match asked {
-                Some(asked) => by_harness(&asked, bench, planned, launcher).await,
-                None => Err(Failure::NotStarted {
-                    reason: "the config has no [harness]".to_owned(),
-                }),
-            }
-            .unwrap_or_else(|failure| Outcome::not_started(now, failure))
-        }
-    };
+    let now = recorder.now();
+    let outcome = launch(config, bench, planned, launcher)
+        .await
+        .unwrap_or_else(|failure| Outcome::not_started(now, failure));
     let log = if outcome.output.is_empty() {
         None
     } else {
@@ -106,6 +93,23 @@ impl Outcome {
             output: Vec::new(),
         }
     }
+}
+
+/// `Err` only where a harness could not be started.
+async fn launch<L: Launcher>(
+    config: &Config,
+    bench: &Bench,
+    planned: &PlannedLaunch,
+    launcher: &mut L,
+) -> Result<Outcome, Failure> {
+    let name = match &bench.probe {
+        Probe::Command(command) => return Ok(by_command(bench, command, planned, launcher).await),
+        Probe::Harness(name) => name,
+    };
+    let harness = config.harness.as_ref().ok_or_else(|| Failure::NotStarted {
+        reason: "the config has no [harness]".to_owned(),
+    })?;
+    by_harness(&Asked { harness, name }, bench, planned, launcher).await
 }
 
 async fn by_command<L: Launcher>(

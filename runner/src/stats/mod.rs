@@ -3,7 +3,7 @@
 //!
 //! The fixed protocols (`pairs = 5`, `samples = 45`) look at the data once, at the end. The
 //! sequential protocol (looks at 6, 10, 16, 26 and 44 pairs, with its own order statistics and
-//! stopping rule) takes its place here as a state machine beside [`effect`] and [`plan`]: it
+//! stopping rule) takes its place here as a state machine beside [`effect()`] and [`plan()`]: it
 //! needs [`k_for`] and the sorted Walsh averages, which is why both are public.
 
 mod effect;
