@@ -252,15 +252,25 @@ fn ptx_only(
             "compute_{}",
             target.unwrap_or(&image.arch_number.to_string())
         ));
-        for line in text.lines().map(str::trim) {
-            let about_source = [".loc", ".file", "//"]
-                .iter()
-                .any(|start| line.starts_with(start));
-            if !about_source && !line.is_empty() {
-                digest.bytes(&names::normalise(line.as_bytes()));
-            }
-        }
+        write_ptx(&text, &mut digest);
     }
     let hash = (!found.is_empty()).then(|| digest.hex());
     Ok((found.into_iter().collect(), hash))
+}
+
+/// Writes PTX without comments, line information and debug sections.
+fn write_ptx(text: &str, digest: &mut Digest) {
+    let mut in_debug_section = false;
+    for line in text.lines().map(str::trim) {
+        if line.starts_with(".section") {
+            in_debug_section = line.contains(".debug");
+        }
+        let about_source = [".loc", ".file", "//"]
+            .iter()
+            .any(|start| line.starts_with(start));
+        if !in_debug_section && !about_source && !line.is_empty() {
+            digest.bytes(&names::normalise(line.as_bytes()));
+        }
+        in_debug_section &= line != "}";
+    }
 }

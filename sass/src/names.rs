@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `35_GLOBAL__N__034f0929_4_a_cu_visible` (anonymous namespace; the number is its length) | `12_GLOBAL__N_1`, as g++ writes it |
 //! | `33_INTERNAL_034f0929_4_a_cu_visible` (static, older nvcc) | `9_INTERNAL` |
-//! | `__nv_static_24__034f0929_4_a_cu_visible_` (static, relocatable device code) | `__nv_static__` |
+//! | `__nv_static_24__034f0929_4_a_cu_visible_` (static, relocatable device code) | `__nv_static_` |
 //! | the bare id, as in `__fatbinwrap_034f0929_4_a_cu_visible` | `_module_id` |
 //!
 //! The hash may also be older nvcc's `_<length>_tmpxft_<pid>_<number>_…`.
@@ -53,11 +53,7 @@ pub fn normalise_symbol(symbol: &str) -> String {
 /// that is no C++ name is given as it is.
 pub fn demangle(symbol: &str) -> String {
     let normal = normalise_symbol(symbol);
-    let mangled = normal
-        .strip_prefix("__nv_static__")
-        .map_or(normal.as_str(), |rest| {
-            rest.strip_prefix('_').unwrap_or(rest)
-        });
+    let mangled = normal.strip_prefix("__nv_static__").unwrap_or(&normal);
     cpp_demangle::Symbol::new(mangled)
         .ok()
         .and_then(|parsed| parsed.demangle().ok())
@@ -167,7 +163,7 @@ fn extent(text: &[u8], id: &Id, floor: usize) -> Found {
                 return Found {
                     start: start - STATIC_PREFIX.len(),
                     end,
-                    replacement: b"__nv_static__",
+                    replacement: STATIC_PREFIX,
                 };
             }
         }

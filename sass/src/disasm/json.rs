@@ -292,7 +292,7 @@ mod tests {
             (found.total, found.padding, found.opcodes["NOP"]),
             (6, 2, 2)
         );
-        assert_eq!(found.opcodes["EXIT"], 1);
+        assert_eq!(found.opcodes["EXIT"], 2);
         assert_eq!(found.name, "k");
     }
 
