@@ -1,1 +1,5 @@
 //! The machine: environment record, device, locks.
+
+mod lock;
+
+pub use lock::{HeldLock, Holder, LockError};

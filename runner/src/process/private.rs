@@ -22,6 +22,11 @@ impl PrivateDir {
         Ok(PrivateDir(path.to_owned()))
     }
 
+    /// The private folder at `path`, as it is.
+    pub fn at(path: &Path) -> PrivateDir {
+        PrivateDir(path.to_owned())
+    }
+
     /// One of its folders.
     pub fn folder(&self, name: &str) -> PathBuf {
         self.0.join(name)
