@@ -2,7 +2,9 @@
 //! Each subcommand has a file of its own; none of them holds logic beyond turning arguments
 //! into calls and results into output.
 
+pub mod demo;
 mod dirs;
+pub mod harness;
 
 pub use dirs::Dirs;
 
