@@ -7,11 +7,14 @@
 //! `gpu --launch KERNEL --cubins DIR` launches one kernel once, for a profiler to watch.
 
 mod common;
+#[path = "common/cuda.rs"]
+mod cuda;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use common::{Result, apply, make};
+use common::{Result, apply};
+use cuda::make;
 use kernels::device::{Arg, Cuda, Device, DeviceError, Geometry, Launch, probe};
 use kernels::harness::load_images;
 use kernels::series::PATCHES;

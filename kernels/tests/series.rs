@@ -2,6 +2,8 @@
 //! figures that its claims rest on.
 
 mod common;
+#[path = "common/cuda.rs"]
+mod cuda;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +13,8 @@ use kernels::layout::{Pairs, Plane, scale_slot};
 use kernels::series::PATCHES;
 use tempfile::TempDir;
 
-use common::{Result, apply, cuda_bin, git, make, run};
+use common::{Result, apply, git, run};
+use cuda::{cuda_bin, make};
 
 #[test]
 fn the_series_gives_the_recorded_commits() -> Result {
