@@ -260,6 +260,48 @@ mod tests {
         }
     }
 
+    /// `docs/h200/README.md` quotes what is predicted for a launch at the bench's size.
+    #[test]
+    fn the_document_quotes_the_predictions() {
+        let document = include_str!("../../docs/h200/README.md");
+        let tiles = crate::standalone::SCALE_READ_TILES;
+        let warps = 8;
+        for (layout, name) in [
+            (Pairs::Slots, "slots"),
+            (Pairs::QMajor, "q-major"),
+            (Pairs::Regions, "regions"),
+        ] {
+            let size = layout.load_bytes();
+            let groups = |bytes| groups(if bytes == 16 { 4 } else { bytes as usize / 4 });
+            let loads: u32 = (0..CHUNKS)
+                .flat_map(|chunk| layout.loads(chunk))
+                .map(|addresses| conflicts(&addresses, &groups(size), size))
+                .sum();
+            let stores: u32 = (0..16)
+                .map(|n| conflicts(&layout.staging(n / 2, n % 2), &groups(4), 4))
+                .sum();
+            let row = format!(
+                "`scale_read`, {name} | {} | {} |",
+                thousands(loads * warps * tiles),
+                thousands(stores * tiles)
+            );
+            assert!(document.contains(&row), "{row}");
+        }
+        assert!(document.contains("rows of 32 bytes | 524,288 | 0 |"));
+    }
+
+    fn thousands(n: u32) -> String {
+        let digits = n.to_string();
+        let mut out = String::new();
+        for (i, digit) in digits.chars().enumerate() {
+            if i > 0 && (digits.len() - i).is_multiple_of(3) {
+                out.push(',');
+            }
+            out.push(digit);
+        }
+        out
+    }
+
     #[test]
     fn scale_slots_are_a_permutation_that_keeps_a_lanes_rows_together() {
         let slots: BTreeSet<u32> = (0..128).map(scale_slot).collect();

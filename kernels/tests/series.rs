@@ -1,58 +1,20 @@
 //! The patch series on real git, real g++ and real nvcc: its commits, its layouts, and the
 //! figures that its claims rest on.
 
+mod common;
+#[path = "common/cuda.rs"]
+mod cuda;
+
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use kernels::layout::{Pairs, Plane, scale_slot};
 use kernels::series::PATCHES;
 use tempfile::TempDir;
 
-type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
-
-/// Runs a program to its end; what it printed, or an error that holds what it complained about.
-fn run(command: &mut Command) -> Result<String> {
-    let output = command
-        .output()
-        .map_err(|e| format!("{command:?} cannot be started: {e}"))?;
-    if !output.status.success() {
-        let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
-        return Err(format!("{command:?}: {}\n{complaint}", output.status).into());
-    }
-    Ok(String::from_utf8(output.stdout)?)
-}
-
-fn git(dir: &Path) -> Command {
-    let mut command = Command::new("git");
-    command
-        .current_dir(dir)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_SYSTEM", "/dev/null")
-        .env("GIT_COMMITTER_NAME", "Roundhouse")
-        .env("GIT_COMMITTER_EMAIL", "demo@roundhouse.invalid")
-        .args([
-            "-c",
-            "commit.gpgSign=false",
-            "-c",
-            "core.hooksPath=/dev/null",
-        ]);
-    command
-}
-
-/// A repository with the first `count` patches applied.
-fn apply(count: usize) -> Result<TempDir> {
-    let dir = TempDir::new()?;
-    run(git(dir.path()).args(["init", "-q", "-b", "main", "--object-format=sha1", "."]))?;
-    for patch in &PATCHES[..count] {
-        let mail = dir.path().join(".git/mail");
-        std::fs::write(&mail, patch.mail)?;
-        run(git(dir.path())
-            .args(["am", "-q", "-k", "--committer-date-is-author-date"])
-            .arg(&mail))?;
-    }
-    Ok(dir)
-}
+use common::{Result, apply, git, run};
+use cuda::{cuda_bin, make};
 
 #[test]
 fn the_series_gives_the_recorded_commits() -> Result {
@@ -198,15 +160,6 @@ fn the_sources_place_the_scales_as_the_layouts_say() -> Result {
     Ok(())
 }
 
-/// The folder with nvcc and nvdisasm.
-fn cuda_bin() -> Result<PathBuf> {
-    let folder = std::env::var_os("ROUNDHOUSE_TEST_CUDA").ok_or(
-        "this test needs nvcc 13.0 and nvdisasm: set ROUNDHOUSE_TEST_CUDA to the folder that \
-         holds them (`runner check` installs the pinned toolchain and prints where)",
-    )?;
-    Ok(PathBuf::from(folder))
-}
-
 /// What a kernel was compiled to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Compiled {
@@ -243,13 +196,7 @@ fn usage(text: &str, key: &str) -> Result<u64> {
 
 fn compile(dir: &Path, kernel: &str, arch: &str) -> Result<Compiled> {
     let bin = cuda_bin()?;
-    let others = std::env::var_os("PATH").unwrap_or_default();
-    let path = std::iter::once(bin.clone()).chain(std::env::split_paths(&others));
-    run(Command::new("make")
-        .current_dir(dir)
-        .env("PATH", std::env::join_paths(path)?)
-        .env("CUDA_ARCH", arch)
-        .arg(format!("build/{kernel}.{arch}.cubin")))?;
+    make(dir, arch, &format!("build/{kernel}.{arch}.cubin"))?;
     let cubin = dir.join(format!("build/{kernel}.{arch}.cubin"));
     let json = run(Command::new(bin.join("nvdisasm")).arg("-json").arg(&cubin))?;
     let parsed: serde_json::Value = serde_json::from_str(&json)?;

@@ -14,7 +14,7 @@ use crate::device::{DeviceError, Fault, Geometry};
 
 pub use ldsm_check::{BENCH_LOADS as LDSM_CHECK_LOADS, LdsmCheck};
 pub use parity::{Figures, Tolerance, compare, launch_once, parity};
-pub use scale_read::ScaleRead;
+pub use scale_read::{BENCH_TILES as SCALE_READ_TILES, ScaleRead};
 pub use timing::{SampleRequest, Timing, sample};
 
 /// The unit of every bench here.

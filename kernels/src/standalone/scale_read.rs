@@ -21,6 +21,12 @@ const HEAD: usize = 16;
 /// NMSE of f32 sums of this depth is below 1e-13; a misplaced scale gives more than 1e-3.
 const MAX_NMSE: f64 = 1e-11;
 
+/// Token tiles, od tiles and k-tiles of the bench.
+const BENCH: (usize, usize, usize) = (32, 16, 8);
+
+/// How many k-tiles the blocks of one launch go through at the bench's size.
+pub const BENCH_TILES: u32 = (BENCH.0 * BENCH.1 * BENCH.2) as u32;
+
 /// Operands of `scale_read`.
 #[derive(Debug)]
 pub struct ScaleRead {
@@ -38,7 +44,7 @@ impl ScaleRead {
     pub fn new(size: Size, seed: u64) -> Self {
         let (token_tiles, od_tiles, k_tiles) = match size {
             Size::Parity => (2, 2, 2),
-            Size::Bench => (32, 16, 8),
+            Size::Bench => BENCH,
         };
         let blocks = token_tiles * k_tiles * CHUNKS;
         let act_qs = data::q8(&mut data::rng(seed, 0), blocks * WORDS * TOKENS * 4);

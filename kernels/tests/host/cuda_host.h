@@ -1,0 +1,169 @@
+// Enough of CUDA to run the demo's kernels on a CPU, one block at a time.
+//
+// The threads of a block are fibers that run one after another; every point at which CUDA threads
+// wait for each other is a switch to the next fiber. That is correct for code in which all threads
+// of a block reach the same such points in the same order, and for no other.
+
+#pragma once
+
+#include <ucontext.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#define __global__
+#define __device__
+#define __forceinline__ inline
+#define __shared__ static
+#define __align__(n) __attribute__((aligned(n)))
+#define __launch_bounds__(...)
+#define __restrict__
+
+struct dim3 {
+    unsigned x = 1, y = 1, z = 1;
+};
+
+struct alignas(8) uint2 {
+    unsigned x, y;
+};
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+struct alignas(8) int2 {
+    int x, y;
+};
+struct alignas(8) float2 {
+    float x, y;
+};
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+
+inline int2 make_int2(int x, int y) { return {x, y}; }
+inline float2 make_float2(float x, float y) { return {x, y}; }
+
+inline dim3 threadIdx, blockIdx;
+
+template <typename T>
+T __ldg(const T* from) {
+    return *from;
+}
+
+inline int __dp4a(int a, int b, int c) {
+    for (int i = 0; i < 4; ++i) {
+        c += static_cast<int8_t>(a >> 8 * i) * static_cast<int8_t>(b >> 8 * i);
+    }
+    return c;
+}
+
+struct __half {
+    unsigned short bits;
+};
+
+inline __half __ushort_as_half(unsigned short bits) { return {bits}; }
+
+inline float __half2float(__half h) {
+    const int exponent = h.bits >> 10 & 31, fraction = h.bits & 1023;
+    const float value = exponent ? std::ldexp(1024.0f + fraction, exponent - 25)
+                                 : std::ldexp(static_cast<float>(fraction), -24);
+    return h.bits >> 15 ? -value : value;
+}
+
+namespace host {
+
+inline constexpr unsigned kThreads = 256;
+inline constexpr size_t kStack = 64 * 1024;
+
+inline ucontext_t scheduler, fibers[kThreads];
+inline unsigned running;
+inline void (*body)();
+
+inline void yield() {
+    swapcontext(&fibers[running], &scheduler);
+    threadIdx.x = running;
+}
+
+inline bool finished[kThreads];
+
+inline void start() {
+    body();
+    finished[running] = true;
+}
+
+// Runs a block of kThreads threads to its end.
+inline void run_block(void (*kernel)()) {
+    static std::vector<char> stacks(kThreads * kStack);
+    body = kernel;
+    for (unsigned t = 0; t < kThreads; ++t) {
+        finished[t] = false;
+        getcontext(&fibers[t]);
+        fibers[t].uc_stack.ss_sp = stacks.data() + t * kStack;
+        fibers[t].uc_stack.ss_size = kStack;
+        fibers[t].uc_link = &scheduler;
+        makecontext(&fibers[t], start, 0);
+    }
+    for (bool all = false; !all;) {
+        all = true;
+        for (running = 0; running < kThreads; ++running) {
+            if (finished[running]) continue;
+            threadIdx.x = running;
+            swapcontext(&scheduler, &fibers[running]);
+            all = all && finished[running];
+        }
+    }
+}
+
+}  // namespace host
+
+inline void __syncthreads() { host::yield(); }
+
+// Shared addresses are offsets from whatever address came first; 32 bits hold them.
+namespace host {
+inline const char* shared_base = nullptr;
+}
+
+inline size_t __cvta_generic_to_shared(const void* p) {
+    const char* at = static_cast<const char*>(p);
+    if (!host::shared_base) host::shared_base = at;
+    return static_cast<size_t>(at - host::shared_base);
+}
+
+namespace host {
+
+// ldmatrix.x4: lane l receives 4 bytes of each of four 8x16-byte matrices, row l / 4, bytes
+// 4 * (l % 4) on; lanes 8m to 8m + 7 give the addresses of the rows of matrix m.
+inline void ldmatrix_x4(uint32_t (&to)[4], uint32_t address) {
+    static uint32_t addresses[kThreads];
+    const unsigned me = threadIdx.x, warp = me & ~31u, lane = me & 31;
+    addresses[me] = address;
+    yield();
+    for (unsigned m = 0; m < 4; ++m) {
+        const char* row = shared_base + addresses[warp + m * 8 + lane / 4];
+        std::memcpy(&to[m], row + lane % 4 * 4, 4);
+    }
+    yield();
+}
+
+// mma.m16n8k32 on s8, with the fragment layout of the PTX manual.
+inline void mma_16832(int32_t (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+    static uint32_t as[kThreads][4], bs[kThreads][2];
+    const unsigned me = threadIdx.x, warp = me & ~31u, lane = me & 31;
+    std::memcpy(as[me], a, sizeof as[me]);
+    bs[me][0] = b0;
+    bs[me][1] = b1;
+    yield();
+    for (unsigned i = 0; i < 4; ++i) {
+        const unsigned row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
+        for (unsigned quad = 0; quad < 8; ++quad) {
+            // Values 4 * quad to 4 * quad + 3 of the row and the column.
+            const uint32_t x = as[warp + row % 8 * 4 + quad % 4][row / 8 + quad / 4 * 2];
+            const uint32_t y = bs[warp + column * 4 + quad % 4][quad / 4];
+            c[i] = __dp4a(static_cast<int>(x), static_cast<int>(y), c[i]);
+        }
+    }
+    yield();
+}
+
+}  // namespace host

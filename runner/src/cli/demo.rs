@@ -1,0 +1,146 @@
+//! `runner demo`: the arguments, and where the repository goes.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+
+use crate::config::Cuda;
+use crate::demo::{DemoRepo, DemoRound, Options, create, default_arch};
+
+/// Makes a git repository from the sample campaign and runs every round of it.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Folder for the repository, empty or new [default: a temporary one]
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+
+    /// Keep the temporary folder
+    #[arg(long)]
+    pub keep: bool,
+
+    /// CUDA toolchain: a version that the runner installs, or `system` for what is on PATH
+    #[arg(long, value_name = "VERSION", default_value = "13.0", value_parser = parse_cuda)]
+    pub toolchain: Cuda,
+
+    /// Architectures, separated by commas [default: sm_121 and this machine's own]
+    #[arg(long, value_name = "SM", value_delimiter = ',')]
+    pub arch: Vec<String>,
+}
+
+fn parse_cuda(text: &str) -> Result<Cuda, String> {
+    match text {
+        "system" => Ok(Cuda::System),
+        "13.0" => Ok(Cuda::Pinned(text.to_owned())),
+        _ => Err("known are 13.0 and system".to_owned()),
+    }
+}
+
+/// Runs the rounds. The pipeline is the caller's: `each` runs one round, `finish` shows them all.
+///
+/// # Errors
+/// Where the repository could not be made, or the caller's part failed.
+pub async fn run(
+    args: Args,
+    mut each: impl AsyncFnMut(&DemoRepo, &DemoRound) -> anyhow::Result<()>,
+    finish: impl AsyncFnOnce(&DemoRepo) -> anyhow::Result<ExitCode>,
+) -> anyhow::Result<ExitCode> {
+    let arch = match args.arch.is_empty() {
+        true => default_arch(),
+        false => args.arch,
+    };
+    let options = Options {
+        cuda: args.toolchain,
+        arch,
+    };
+    let mut temporary = None;
+    let dir = match args.dir {
+        Some(dir) => dir,
+        None => {
+            let made = tempfile::Builder::new()
+                .prefix("roundhouse-demo-")
+                .disable_cleanup(args.keep)
+                .tempdir()
+                .context("making a temporary folder for the demo's repository")?;
+            temporary.insert(made).path().to_owned()
+        }
+    };
+    let demo = create(&dir, options).context("making the demo's repository")?;
+    eprintln!("demo repository: {}", demo.path.display());
+    for round in &demo.rounds {
+        each(&demo, round).await?;
+    }
+    finish(&demo).await
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn args(line: &[&str]) -> Args {
+        let words = std::iter::once(&"demo").chain(line);
+        Line::try_parse_from(words).expect("good arguments").args
+    }
+
+    async fn titles(args: Args) -> (Vec<String>, PathBuf, Vec<String>) {
+        let mut titles = Vec::new();
+        let mut seen = None;
+        let each = async |_: &DemoRepo, round: &DemoRound| {
+            titles.push(round.title.clone());
+            Ok(())
+        };
+        let finish = async |demo: &DemoRepo| {
+            assert!(
+                demo.path.join("campaign.toml").is_file(),
+                "still there at the end"
+            );
+            seen = Some((demo.path.clone(), demo.options.arch.clone()));
+            Ok(ExitCode::SUCCESS)
+        };
+        run(args, each, finish).await.expect("the demo runs");
+        let (path, arch) = seen.expect("finish ran");
+        (titles, path, arch)
+    }
+
+    #[tokio::test]
+    async fn every_round_is_run_and_the_temporary_folder_goes() {
+        let (titles, path, arch) = titles(args(&["--arch", "sm_90,sm_121"])).await;
+        assert_eq!(titles.len(), 5);
+        assert!(
+            titles[0].starts_with("ldsm_check: XOR swizzle"),
+            "{titles:?}"
+        );
+        assert_eq!(arch, ["sm_90", "sm_121"]);
+        assert!(!path.exists());
+    }
+
+    #[tokio::test]
+    async fn a_kept_folder_stays() {
+        let (_, path, _) = titles(args(&["--keep"])).await;
+        assert!(path.join(".git").exists());
+        std::fs::remove_dir_all(path).expect("ours to remove");
+    }
+
+    #[tokio::test]
+    async fn a_given_folder_stays() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let given = dir.path().join("demo");
+        let line = ["--dir", given.to_str().expect("UTF-8")];
+        let (_, path, _) = titles(args(&line)).await;
+        assert!(path.join(".git").exists());
+    }
+
+    #[test]
+    fn unknown_toolchains_are_refused() {
+        let error = Line::try_parse_from(["demo", "--toolchain", "11.8"]).expect_err("unknown");
+        assert!(error.to_string().contains("known are 13.0 and system"));
+    }
+}

@@ -1,0 +1,139 @@
+//! `runner harness`: the sample campaign's kernels behind the JSON-lines protocol.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use kernels::device::{Cuda, Device, DeviceError};
+use kernels::harness::{Backend, load_images, serve};
+use kernels::standalone::{Case, Size, launch_once};
+
+/// Answers requests as JSON lines on standard input and output, on a CUDA device.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A cubin or fatbin with the kernels, or a folder of them; may be given again
+    #[arg(long, value_name = "FILE", required = true)]
+    pub cubin: Vec<PathBuf>,
+
+    /// Which device, as the driver numbers them
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub device: u32,
+
+    /// Launch this kernel once at the bench's size and end, for a profiler to watch
+    #[arg(long, value_name = "KERNEL")]
+    pub launch: Option<String>,
+}
+
+/// Serves until `bye`, or launches once.
+///
+/// # Errors
+/// Where the files cannot be read, standard input or output fail, or the one launch does. A
+/// missing device is told to whoever asks, by the protocol.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let images = read_images(&args.cubin)?;
+    let device = open(args.device, images);
+    if let Some(kernel) = &args.launch {
+        return launch(kernel, &mut device?);
+    }
+    let (input, output) = (std::io::stdin().lock(), std::io::stdout().lock());
+    match device {
+        Ok(mut device) => serve(input, output, Backend::Ready(&mut device)),
+        Err(error) => serve(input, output, Backend::Broken(error)),
+    }
+    .context("answering requests on standard output")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn open(index: u32, images: Vec<Vec<u8>>) -> Result<Cuda, DeviceError> {
+    let mut device = Cuda::open(index)?;
+    load_images(&mut device, images)?;
+    Ok(device)
+}
+
+fn launch(kernel: &str, device: &mut dyn Device) -> anyhow::Result<ExitCode> {
+    let Some(case) = Case::find(kernel) else {
+        let known = Case::ALL.map(Case::name).join(", ");
+        bail!("no kernel `{kernel}`; there are: {known}");
+    };
+    let problem = case.problem(Size::Bench, 0);
+    let figures = launch_once(device, problem.as_ref())?;
+    eprintln!("{kernel}: launched once; {figures}");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The content of the files, and of the cubins and fatbins in the folders, in the order of their
+/// names.
+fn read_images(paths: &[PathBuf]) -> anyhow::Result<Vec<Vec<u8>>> {
+    let mut files = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            files.extend(images_in(path)?);
+        } else {
+            files.push(path.clone());
+        }
+    }
+    files
+        .iter()
+        .map(|file| std::fs::read(file).with_context(|| format!("reading {}", file.display())))
+        .collect()
+}
+
+fn images_in(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let reading = || format!("reading folder {}", folder.display());
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).with_context(reading)? {
+        let path = entry.with_context(reading)?.path();
+        if matches!(
+            path.extension().and_then(|e| e.to_str()),
+            Some("cubin" | "fatbin")
+        ) {
+            files.push(path);
+        }
+    }
+    if files.is_empty() {
+        bail!(
+            "{} holds no .cubin and no .fatbin; build the kernels first",
+            folder.display()
+        );
+    }
+    files.sort();
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_give_their_images_in_order_and_nothing_else() -> anyhow::Result<()> {
+        let dir = tempfile::tempdir()?;
+        for (name, text) in [
+            ("b.cubin", "2"),
+            ("a.fatbin", "1"),
+            ("a.o", "no"),
+            ("x", "3"),
+        ] {
+            std::fs::write(dir.path().join(name), text)?;
+        }
+        let images = read_images(&[dir.path().to_owned(), dir.path().join("x")])?;
+        assert_eq!(images, [b"1", b"2", b"3"]);
+        Ok(())
+    }
+
+    #[test]
+    fn a_folder_without_images_says_what_to_do() -> anyhow::Result<()> {
+        let dir = tempfile::tempdir()?;
+        let error = read_images(&[dir.path().to_owned()]).expect_err("nothing there");
+        assert!(
+            error.to_string().contains("build the kernels first"),
+            "{error}"
+        );
+        Ok(())
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let error = read_images(&[PathBuf::from("/no/such.cubin")]).expect_err("not there");
+        assert!(error.to_string().contains("/no/such.cubin"));
+    }
+}

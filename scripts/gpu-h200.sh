@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Runs on a machine with a GPU, nvcc 13.0 and ncu; needs neither Rust nor git. It builds the
+# demo's kernels at every step of the series, runs the GPU tests on them, and counts shared-memory
+# wavefronts and bank conflicts with Nsight Compute.
+# Usage: gpu-h200.sh PACK [OUT]   PACK: the folder that gpu-h200-pack.sh made; OUT: default $OUT.
+# Results: environment.txt, tests.log, counters.csv (one row a metric),
+# opcodes.txt, ncu.log.
+set -euo pipefail
+pack=$(realpath "$1")
+out=$(realpath -m "${2:-${OUT:?give a folder for the results}}")
+arch=${CUDA_ARCH:-sm_90}
+mkdir -p "$out"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+{
+    date -u +%Y-%m-%dT%H:%M:%SZ
+    uname -srm
+    nvidia-smi --query-gpu=name,uuid,driver_version,clocks.max.sm,clocks.sm,power.limit \
+        --format=csv || true
+    nvcc --version | tail -2
+    ncu --version | tail -1 || true
+    cat "$pack/steps.txt"
+} >"$out/environment.txt" 2>&1
+
+echo "== building for $arch"
+while read -r step _; do
+    cp -r "$pack/steps/$step" "$work/src-$step"
+    make -s -C "$work/src-$step" -j4 CUDA_ARCH="$arch"
+    cp -r "$work/src-$step/build" "$work/$step"
+done <"$pack/steps.txt"
+
+echo "== GPU tests"
+chmod +x "$pack/gpu" 2>/dev/null || true
+status=0
+ROUNDHOUSE_GPU_STEPS=$work timeout 240 "$pack/gpu" 2>&1 | tee "$out/tests.log" || status=$?
+
+# One launch of each kernel at each step. Per-operation counters only: the sum without an
+# operation is not the sum of the operations. Times under the profiler are not taken.
+metrics=smsp__inst_executed.sum
+for op in ld st; do
+    metrics+=,l1tex__data_pipe_lsu_wavefronts_mem_shared_op_$op.sum
+    metrics+=,l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_$op.sum
+    metrics+=,l1tex__t_requests_pipe_lsu_mem_global_op_$op.sum
+    metrics+=,l1tex__t_sectors_pipe_lsu_mem_global_op_$op.sum
+done
+opcodes=sass__inst_executed_per_opcode_with_modifier_all
+
+echo "== counters"
+echo "step,commit,kernel,metric,value" >"$out/counters.csv"
+: >"$out/ncu.log"
+: >"$out/opcodes.txt"
+profile() { # metrics kernel step options...
+    local metrics=$1 kernel=$2 step=$3
+    shift 3
+    timeout 120 ncu --target-processes all --clock-control none --csv --page raw \
+        --print-units base --kernel-name "$kernel" --launch-count 1 --metrics "$metrics" "$@" \
+        "$pack/gpu" --launch "$kernel" --cubins "$work/$step" 2>>"$out/ncu.log"
+}
+while read -r step commit _; do
+    for kernel in ldsm_check scale_read; do
+        raw=$work/$step-$kernel.csv
+        if ! profile "$metrics" "$kernel" "$step" >"$raw"; then
+            echo "ncu failed for $kernel at step $step" | tee -a "$out/ncu.log"
+            cat "$raw" >>"$out/ncu.log"
+            status=1
+            continue
+        fi
+        cat "$raw" >>"$out/ncu.log"
+        # Executed instructions by opcode: wanted, but the run does not fail without.
+        echo "== step $step $kernel" >>"$out/opcodes.txt"
+        profile "$opcodes" "$kernel" "$step" --print-metric-instances details \
+            >>"$out/opcodes.txt" || echo "not available, see ncu.log" >>"$out/opcodes.txt"
+        python3 - "$step" "$commit" "$kernel" "$raw" >>"$out/counters.csv" <<'PY'
+import csv, sys
+step, commit, kernel, path = sys.argv[1:]
+# Program output and ncu's own lines stand before the table, whose header begins with "ID".
+lines = [line for line in open(path) if line.startswith('"')]
+rows = list(csv.reader(lines))
+header, values = rows[0], rows[2]
+for name, value in zip(header, values):
+    if "__" in name and "." in name:
+        print(",".join([step, commit[:12], kernel, name, value.replace(",", "")]))
+PY
+    done
+done <"$pack/steps.txt"
+
+grep bank_conflicts "$out/counters.csv" || true
+exit "$status"
