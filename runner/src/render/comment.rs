@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::engine::{RenderError, render};
+use super::text::excerpt;
 use super::view::{KernelRow, LeverView};
 
 /// GitHub's limit for a comment, characters.
@@ -13,6 +14,9 @@ pub const COMMENT_LIMIT: usize = 65_536;
 
 /// Changed kernels in the visible table; the others are folded.
 const VISIBLE_KERNELS: usize = 20;
+
+/// Lines shown of a compiler's first error.
+const ERROR_LINES: usize = 4;
 
 /// The sections that may be left out, the most dispensable first: key in the template, and title.
 const SECTIONS: [(&str, &str); 12] = [
@@ -41,7 +45,10 @@ pub struct CommentOptions {
 
 impl Default for CommentOptions {
     fn default() -> Self {
-        CommentOptions { limit: COMMENT_LIMIT, record_link: None }
+        CommentOptions {
+            limit: COMMENT_LIMIT,
+            record_link: None,
+        }
     }
 }
 
@@ -58,7 +65,7 @@ pub struct Comment {
 #[derive(Serialize)]
 struct CommentView<'a> {
     lever: &'a LeverView,
-    first_errors: Vec<FirstError<'a>>,
+    first_errors: Vec<FirstError>,
     kernels: &'a [KernelRow],
     more_kernels: &'a [KernelRow],
     more_kernels_count: usize,
@@ -69,9 +76,9 @@ struct CommentView<'a> {
 }
 
 #[derive(Serialize)]
-struct FirstError<'a> {
+struct FirstError {
     side: &'static str,
-    text: &'a str,
+    text: String,
 }
 
 /// Renders the comment of one run.
@@ -79,11 +86,17 @@ pub fn comment(lever: &LeverView, options: &CommentOptions) -> Result<Comment, R
     for dropped in 0..=SECTIONS.len() {
         let markdown = render_without(lever, options, dropped, false)?;
         if characters(&markdown) <= options.limit {
-            return Ok(Comment { markdown, dropped: titles(dropped, lever) });
+            return Ok(Comment {
+                markdown,
+                dropped: titles(dropped, lever),
+            });
         }
     }
     let markdown = render_without(lever, options, SECTIONS.len(), true)?;
-    Ok(Comment { markdown, dropped: titles(SECTIONS.len(), lever) })
+    Ok(Comment {
+        markdown,
+        dropped: titles(SECTIONS.len(), lever),
+    })
 }
 
 /// GitHub's count of a text. It is not documented what a character is; UTF-16 units are never
@@ -95,7 +108,9 @@ pub fn characters(text: &str) -> usize {
 /// The first `dropped` sections' titles, as far as the run has them at all.
 fn titles(dropped: usize, lever: &LeverView) -> Vec<&'static str> {
     let gone = SECTIONS.iter().take(dropped);
-    gone.filter(|(key, _)| has_section(lever, key)).map(|(_, title)| *title).collect()
+    gone.filter(|(key, _)| has_section(lever, key))
+        .map(|(_, title)| *title)
+        .collect()
 }
 
 fn has_section(lever: &LeverView, key: &str) -> bool {
@@ -121,7 +136,10 @@ fn render_without(
     dropped: usize,
     brief: bool,
 ) -> Result<String, RenderError> {
-    let kernels = lever.delta.as_ref().map_or(&[][..], |d| d.kernels.as_slice());
+    let kernels = lever
+        .delta
+        .as_ref()
+        .map_or(&[][..], |d| d.kernels.as_slice());
     let (visible, more) = kernels.split_at(kernels.len().min(VISIBLE_KERNELS));
     let show = SECTIONS
         .iter()
@@ -132,14 +150,20 @@ fn render_without(
         lever,
         first_errors: lever
             .first_errors()
-            .map(|(side, text)| FirstError { side: side.as_str(), text })
+            .map(|(side, text)| FirstError {
+                side: side.as_str(),
+                text: excerpt(text, ERROR_LINES, 0),
+            })
             .collect(),
         kernels: visible,
         more_kernels: more,
         more_kernels_count: more.len(),
         show,
         dropped: titles(dropped, lever).join(", "),
-        record_link: options.record_link.as_deref().and_then(super::text::link_target),
+        record_link: options
+            .record_link
+            .as_deref()
+            .and_then(super::text::link_target),
         brief,
     };
     let markdown = render("comment.md.j2", &view)?;
@@ -179,6 +203,9 @@ mod tests {
     #[test]
     fn blank_lines_are_squeezed_outside_fences_only() {
         let text = "a\n\n\nb  \n```text\nx\n\n\ny  \n```\n\n\nc\n";
-        assert_eq!(squeeze_blank_lines(text), "a\n\nb\n```text\nx\n\n\ny  \n```\n\nc\n");
+        assert_eq!(
+            squeeze_blank_lines(text),
+            "a\n\nb\n```text\nx\n\n\ny  \n```\n\nc\n"
+        );
     }
 }

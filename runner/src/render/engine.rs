@@ -18,11 +18,26 @@ const PROSE_CHARS: usize = 1_500;
 
 /// Every template, by name. The extension before `.j2` decides how values are escaped.
 const TEMPLATES: [(&str, &str); 5] = [
-    ("comment.md.j2", include_str!("../../../templates/comment.md.j2")),
-    ("index.html.j2", include_str!("../../../templates/index.html.j2")),
-    ("layout.html.j2", include_str!("../../../templates/layout.html.j2")),
-    ("lever.html.j2", include_str!("../../../templates/lever.html.j2")),
-    ("parts.html.j2", include_str!("../../../templates/parts.html.j2")),
+    (
+        "comment.md.j2",
+        include_str!("../../../templates/comment.md.j2"),
+    ),
+    (
+        "index.html.j2",
+        include_str!("../../../templates/index.html.j2"),
+    ),
+    (
+        "layout.html.j2",
+        include_str!("../../../templates/layout.html.j2"),
+    ),
+    (
+        "lever.html.j2",
+        include_str!("../../../templates/lever.html.j2"),
+    ),
+    (
+        "parts.html.j2",
+        include_str!("../../../templates/parts.html.j2"),
+    ),
 ];
 
 /// A template could not be rendered: a fault of this program, not of the input.
@@ -41,7 +56,10 @@ static ENGINE: LazyLock<Result<Environment<'static>, String>> =
 
 /// Renders one embedded template from its view.
 pub(super) fn render(template: &str, view: &impl Serialize) -> Result<String, RenderError> {
-    let fail = |source| RenderError { template: template.to_owned(), source };
+    let fail = |source| RenderError {
+        template: template.to_owned(),
+        source,
+    };
     let engine = ENGINE
         .as_ref()
         .map_err(|text| fail(Error::new(ErrorKind::SyntaxError, text.clone())))?;
@@ -82,6 +100,9 @@ fn environment() -> Result<Environment<'static>, Error> {
             text::html_prose(&value)
         })
     });
+    env.add_filter("short", |value: String| {
+        text::shorten(&value, text::CELL_CHARS)
+    });
     env.add_filter("num", number);
     env.add_filter("num_text", real_minus);
     env.add_filter("arrow", arrow);
@@ -99,7 +120,10 @@ fn number(state: &State<'_, '_>, value: String) -> Value {
     Value::from_safe_string(if is_markdown(state) {
         text::markdown_prose(&value).replace(' ', "&nbsp;")
     } else {
-        format!("<span class=\"num\">{}</span>", text::html(&real_minus(value)))
+        format!(
+            "<span class=\"num\">{}</span>",
+            text::html(&real_minus(value))
+        )
     })
 }
 
@@ -111,7 +135,9 @@ fn real_minus(value: String) -> String {
             && chars.get(i + 1).is_some_and(char::is_ascii_digit)
             && (i == 0 || matches!(chars[i - 1], ' ' | '['))
     };
-    (0..chars.len()).map(|i| if sign_at(i) { '\u{2212}' } else { chars[i] }).collect()
+    (0..chars.len())
+        .map(|i| if sign_at(i) { '\u{2212}' } else { chars[i] })
+        .collect()
 }
 
 /// A change `before -> after` with a real arrow, as a figure.
@@ -128,7 +154,11 @@ fn is_markdown(state: &State<'_, '_>) -> bool {
     matches!(state.auto_escape(), AutoEscape::Custom(name) if name == MARKDOWN)
 }
 
-fn write_escaped(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Result<(), Error> {
+fn write_escaped(
+    out: &mut Output<'_>,
+    state: &mut State<'_, '_>,
+    value: &Value,
+) -> Result<(), Error> {
     let text = value.to_string();
     let escaped = if value.is_safe() {
         text

@@ -121,8 +121,16 @@ impl RoundRow {
             round: evidence.registration.round.clone(),
             lever: lever_name(&evidence.registration, &evidence.commits.head.subject),
             verdict: judgement.verdict,
-            benches: judgement.benches.iter().map(RoundBench::from_judgement).collect(),
-            resources: evidence.code.as_ref().map(resource_summary).unwrap_or_default(),
+            benches: judgement
+                .benches
+                .iter()
+                .map(RoundBench::from_judgement)
+                .collect(),
+            resources: evidence
+                .code
+                .as_ref()
+                .map(resource_summary)
+                .unwrap_or_default(),
             date,
             head: evidence.commits.head.sha.clone(),
             link: None,

@@ -43,7 +43,11 @@ pub fn campaign_document(rounds: &RoundsView) -> Result<String, serde_json::Erro
 
 /// Any view as a document: `{"schema": 1, "kind": …, …}`, ending in a line break.
 pub fn document(kind: Kind, content: &impl Serialize) -> Result<String, serde_json::Error> {
-    let document = Document { schema: SCHEMA_VERSION, kind, content };
+    let document = Document {
+        schema: SCHEMA_VERSION,
+        kind,
+        content,
+    };
     let mut text = serde_json::to_string_pretty(&document)?;
     text.push('\n');
     Ok(text)

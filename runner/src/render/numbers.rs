@@ -102,7 +102,11 @@ fn percent_digits(value: f64, bar: Option<f64>) -> String {
 /// The bar with as few decimals as keep its order with `values`.
 fn bar_text(bar: f64, values: &[f64]) -> String {
     let exact = format!("{bar:+}");
-    if exact.split('.').nth(1).is_none_or(|d| d.len() <= PERCENT_DECIMALS) {
+    if exact
+        .split('.')
+        .nth(1)
+        .is_none_or(|d| d.len() <= PERCENT_DECIMALS)
+    {
         return exact;
     }
     let keeps_order = |shown: f64| {
@@ -119,7 +123,9 @@ fn bar_text(bar: f64, values: &[f64]) -> String {
 /// A declared bar as its author would write it: `+1.5 %`, `>= 1,350 tok/s`.
 pub fn declared_bar(bar: Bar, better: Better, unit: &str) -> String {
     match bar {
-        Bar::Relative { percent } => format!("{percent:+} %"),
+        Bar::Relative { percent } if percent.is_finite() => format!("{percent:+} %"),
+        Bar::Relative { .. } => MISSING.to_owned(),
+        Bar::Absolute { value } if !value.is_finite() => MISSING.to_owned(),
         Bar::Absolute { value } => {
             let sign = match better {
                 Better::Higher => ">=",
@@ -139,7 +145,11 @@ pub fn value(value: f64) -> String {
     if size != 0.0 && !(1e-4..1e12).contains(&size) {
         return format!("{value:.4e}");
     }
-    let digits_before = if size < 1.0 { 0 } else { size.log10().floor() as i32 + 1 };
+    let digits_before = if size < 1.0 {
+        0
+    } else {
+        size.log10().floor() as i32 + 1
+    };
     let decimals = (SIGNIFICANT - digits_before).clamp(0, 8) as usize;
     let text = format!("{value:.decimals$}");
     grouped_text(&text)
@@ -157,7 +167,10 @@ pub fn figure(value: f64) -> String {
     let text = format!("{value:.3e}");
     match text.split_once('e') {
         Some((digits, power)) => {
-            format!("{}e{power}", digits.trim_end_matches('0').trim_end_matches('.'))
+            format!(
+                "{}e{power}",
+                digits.trim_end_matches('0').trim_end_matches('.')
+            )
         }
         None => text,
     }

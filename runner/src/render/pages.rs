@@ -5,8 +5,10 @@ use serde::Serialize;
 
 use super::engine::{RenderError, render};
 use super::input::{LeverInput, RoundRow};
-use super::view::{CommitView, LeverView, Plot, RoundsView, VerdictView, lever_view, plot, rounds_view};
-use crate::model::{UnixMillis, Verdict};
+use super::view::{
+    CommitView, LeverView, Plot, RoundsView, VerdictView, lever_view, plot, rounds_view,
+};
+use crate::model::{Role, UnixMillis, Verdict};
 use crate::render::numbers;
 
 /// The style sheet, inlined into every page.
@@ -93,7 +95,13 @@ struct Neighbour {
 pub fn lever_path(run_id: &str) -> String {
     let safe: String = run_id
         .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '_' })
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || "-_".contains(c) {
+                c
+            } else {
+                '_'
+            }
+        })
         .collect();
     format!("lever/{safe}.html")
 }
@@ -106,7 +114,11 @@ pub fn index_page(input: &IndexInput<'_>) -> Result<String, RenderError> {
     }
     rounds.rows.reverse();
     let page = IndexPage {
-        page: Page { style: STYLE, title: format!("{} · Roundhouse", input.title), root: "" },
+        page: Page {
+            style: STYLE,
+            title: format!("{} · Roundhouse", input.title),
+            root: "",
+        },
         campaign: input.campaign,
         title: input.title,
         tally: tally(input.rounds),
@@ -138,6 +150,7 @@ fn latest(newest_first: &RoundsView) -> Option<Latest> {
         .cells
         .iter()
         .flatten()
+        .filter(|cell| cell.role == Role::Target)
         .filter_map(|cell| Some(format!("{} {}", cell.bench, cell.effect.as_ref()?.estimate)))
         .collect();
     Some(Latest {
@@ -153,7 +166,8 @@ fn latest(newest_first: &RoundsView) -> Option<Latest> {
 pub fn lever_page(input: &LeverInput<'_>) -> Result<String, RenderError> {
     let mut lever = lever_view(input);
     for row in &mut lever.rounds.rows {
-        row.link.get_or_insert_with(|| format!("../{}", lever_path(&row.run_id)));
+        row.link
+            .get_or_insert_with(|| format!("../{}", lever_path(&row.run_id)));
     }
     let plots = input
         .judgement
@@ -161,11 +175,18 @@ pub fn lever_page(input: &LeverInput<'_>) -> Result<String, RenderError> {
         .iter()
         .enumerate()
         .filter_map(|(id, judged)| {
-            let taken = input.evidence.benches.iter().find(|t| t.bench == judged.bench)?;
+            let taken = input
+                .evidence
+                .benches
+                .iter()
+                .find(|t| t.bench == judged.bench)?;
             plot(id, judged, taken)
         })
         .collect();
-    let round = lever.round.as_deref().map_or(String::new(), |round| format!("{round} "));
+    let round = lever
+        .round
+        .as_deref()
+        .map_or(String::new(), |round| format!("{round} "));
     let page = LeverPage {
         page: Page {
             style: STYLE,
@@ -178,11 +199,20 @@ pub fn lever_page(input: &LeverInput<'_>) -> Result<String, RenderError> {
         }),
         first_errors: lever
             .first_errors()
-            .map(|(side, text)| FirstError { side: side.as_str(), text })
+            .map(|(side, text)| FirstError {
+                side: side.as_str(),
+                text,
+            })
             .collect(),
         sides: [
-            SideCommit { name: "head", commit: &lever.head },
-            SideCommit { name: "base", commit: &lever.base },
+            SideCommit {
+                name: "head",
+                commit: &lever.head,
+            },
+            SideCommit {
+                name: "base",
+                commit: &lever.base,
+            },
         ],
         lever: &lever,
         plots,

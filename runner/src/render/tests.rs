@@ -18,8 +18,10 @@ fn lever_pages() {
     for (name, fixture) in fixtures::all() {
         let page = lever_page(&fixture.input()).expect("renders");
         write_out(&format!("lever_{name}.html"), &page);
-        let body = page.split("</style>").nth(1).expect("a body");
-        insta::assert_snapshot!(format!("lever_{name}"), body);
+        // The page of 300 kernels shows nothing that the others do not.
+        if name != "many_kernels" {
+            insta::assert_snapshot!(format!("lever_{name}"), without_style(&page));
+        }
     }
 }
 
@@ -27,16 +29,207 @@ fn lever_pages() {
 fn index_pages() {
     let landed = fixtures::landed();
     let mut rounds = fixtures::history();
-    rounds.push(RoundRow::from_run("41", fixtures::START, &landed.evidence, &landed.judgement));
+    rounds.push(RoundRow::from_run(
+        "41",
+        fixtures::START,
+        &landed.evidence,
+        &landed.judgement,
+    ));
     let not_measured = fixtures::not_measured();
-    rounds.push(RoundRow::from_run("42", fixtures::START, &not_measured.evidence, &not_measured.judgement));
+    let (evidence, judgement) = (&not_measured.evidence, &not_measured.judgement);
+    rounds.push(RoundRow::from_run(
+        "42",
+        fixtures::START,
+        evidence,
+        judgement,
+    ));
     for (name, rounds) in [("rounds", rounds.as_slice()), ("empty", &[])] {
-        let input = IndexInput { campaign: "mmqr", title: "q4_K MMQ on GB10", rounds, generated_at: fixtures::START };
-        let page = index_page(&input).expect("renders");
+        let page = index_page(&IndexInput {
+            campaign: "mmqr",
+            title: "q4_K MMQ on GB10",
+            rounds,
+            generated_at: fixtures::START,
+        })
+        .expect("renders");
         write_out(&format!("index_{name}.html"), &page);
-        let body = page.split("</style>").nth(1).expect("a body");
-        insta::assert_snapshot!(format!("index_{name}"), body);
+        insta::assert_snapshot!(format!("index_{name}"), without_style(&page));
     }
+}
+
+#[test]
+fn documents() {
+    for (name, fixture) in fixtures::all() {
+        let text = json::run_document(&lever_view(&fixture.input())).expect("serialises");
+        if matches!(name, "missing_samples" | "broken_build") {
+            insta::assert_snapshot!(format!("json_{name}"), text);
+        }
+    }
+}
+
+#[test]
+fn lesson_32_no_number_that_is_not_finite_gets_out() {
+    for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let mut fixture = fixtures::flaky_parity();
+        for bench in &mut fixture.judgement.benches {
+            bench.base_median = Some(bad);
+            bench.head_median = Some(bad);
+            bench.bar_percent = Some(bad);
+            bench.bar = Some(crate::model::Bar::Absolute { value: bad });
+            let (estimate, low, high) = (bad, bad, bad);
+            bench.effect = Some(crate::model::Effect {
+                estimate,
+                low,
+                high,
+                coverage: bad,
+                min: bad,
+                max: bad,
+            });
+        }
+        for sample in fixture
+            .evidence
+            .benches
+            .iter_mut()
+            .flat_map(|b| &mut b.samples)
+        {
+            sample.value = Some(bad);
+            sample.wall_ms = bad;
+        }
+        fixture.evidence.gates[0].figures[0].max = bad;
+        fixture.previous[0].benches[0].estimate = Some(bad);
+        fixture.previous[1].benches[0].interval = Some((bad, bad));
+        let lever = lever_view(&fixture.input());
+        let compare = compare_view(&lever, &lever, None, &[]);
+        let texts = [
+            json::run_document(&lever).expect("serialises"),
+            json::compare_document(&compare).expect("serialises"),
+            json::campaign_document(&lever.rounds).expect("serialises"),
+            comment(&lever, &CommentOptions::default())
+                .expect("renders")
+                .markdown,
+            lever_page(&fixture.input()).expect("renders"),
+        ];
+        for text in &texts[..3] {
+            let parsed: serde_json::Value = serde_json::from_str(text).expect("is JSON");
+            assert_eq!(parsed["schema"], 1);
+        }
+        let estimate = serde_json::from_str::<serde_json::Value>(&texts[0]).expect("is JSON");
+        assert!(estimate["benches"][0]["raw"]["estimate"].is_null());
+        for text in texts {
+            for word in ["NaN", "Infinity", " inf", "[inf", "+inf", "-inf", ">inf"] {
+                assert!(!text.contains(word), "{word} in {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_comment_stays_within_the_limit_and_says_what_is_missing() {
+    let lever = lever_view(&fixtures::many_kernels().input());
+    let whole = comment(
+        &lever,
+        &CommentOptions {
+            limit: usize::MAX,
+            record_link: None,
+        },
+    )
+    .expect("renders");
+    assert!(
+        characters(&whole.markdown) > COMMENT_LIMIT,
+        "the fixture is large enough"
+    );
+    assert!(whole.dropped.is_empty());
+    for limit in [COMMENT_LIMIT, 30_000, 6_000, 2_000] {
+        let link = Some("https://example.org/lever/41.html".to_owned());
+        let made = comment(
+            &lever,
+            &CommentOptions {
+                limit,
+                record_link: link,
+            },
+        )
+        .expect("renders");
+        assert!(
+            characters(&made.markdown) <= limit,
+            "{} > {limit}",
+            characters(&made.markdown)
+        );
+        assert!(made.markdown.starts_with("### ✅ LANDED: "));
+        for title in &made.dropped {
+            assert!(made.markdown.contains(title), "{title} is named");
+        }
+        assert!(
+            made.markdown
+                .contains("[whole record](https://example.org/lever/41.html)")
+        );
+    }
+}
+
+#[test]
+fn a_huge_hostile_record_still_makes_a_comment() {
+    let mut fixture = fixtures::broken_build();
+    let long = "<b>`|@x\n".repeat(20_000);
+    fixture.judgement.headline.clone_from(&long);
+    fixture.evidence.registration.lever.clone_from(&long);
+    for reason in &mut fixture.judgement.reasons {
+        reason.text.clone_from(&long);
+    }
+    if let Some(build) = &mut fixture.evidence.builds.head {
+        build.first_error = Some(long);
+    }
+    let made = comment(&lever_view(&fixture.input()), &CommentOptions::default()).expect("renders");
+    assert!(
+        characters(&made.markdown) <= COMMENT_LIMIT,
+        "{}",
+        characters(&made.markdown)
+    );
+}
+
+#[test]
+fn pages_load_nothing_and_run_nothing() {
+    for (name, fixture) in fixtures::all() {
+        let page = lever_page(&fixture.input()).expect("renders");
+        for word in [
+            "<script",
+            "<img",
+            "<link rel=\"stylesheet",
+            "@import",
+            "url(",
+            "src=\"http",
+            "<iframe",
+            " onerror=\"",
+        ] {
+            assert!(!page.contains(word), "{name}: {word}");
+        }
+    }
+}
+
+#[test]
+fn every_verdict_has_its_own_word_and_a_mark_beside_its_colour() {
+    use crate::model::Verdict::*;
+    let all = [
+        Landed,
+        LandedSubBar,
+        Reverted,
+        Inconclusive,
+        NoChange,
+        NotExercised,
+        NotComparable,
+        Broken,
+        EnvInvalid,
+        NotMeasured,
+        Measured,
+        Analysed,
+    ];
+    let mut words = std::collections::BTreeSet::new();
+    for verdict in all {
+        let view = view::VerdictView::from(verdict);
+        assert!(words.insert(view.word));
+        assert!(!view.symbol.trim().is_empty() && !view.icon.trim().is_empty());
+    }
+}
+
+fn without_style(page: &str) -> &str {
+    page.split_once("</style>").expect("a style sheet").1
 }
 
 /// Keeps a rendered file for the eye, where `ROUNDHOUSE_RENDER_OUT` names a folder.

@@ -78,7 +78,10 @@ fn is_invisible(c: char) -> bool {
 pub fn one_line(text: &str) -> String {
     let text = clean(text);
     if text.contains('\n') {
-        text.split('\n').map(str::trim).collect::<Vec<_>>().join(" ")
+        text.split('\n')
+            .map(str::trim)
+            .collect::<Vec<_>>()
+            .join(" ")
     } else {
         text
     }
@@ -123,7 +126,9 @@ pub fn markdown(text: &str) -> String {
                 out.push('@');
                 out.push_str(BREAK);
             }
-            ':' if next.is_some_and(|n| n.is_ascii_digit()) && ends_with_digit(&out) => out.push(':'),
+            ':' if next.is_some_and(|n| n.is_ascii_digit()) && ends_with_digit(&out) => {
+                out.push(':')
+            }
             ':' if word_follows || next.is_some_and(|n| matches!(n, '/' | '+' | '-')) => {
                 out.push(':');
                 out.push_str(BREAK);
@@ -313,10 +318,16 @@ mod tests {
         assert_eq!(markdown("a|b `c` <script>"), "a\\|b \\`c\\` &lt;script&gt;");
         assert_eq!(markdown("@everyone"), "@&#8203;everyone");
         assert_eq!(markdown("see #12, GH-7"), "see \\#&#8203;12, GH-&#8203;7");
-        assert_eq!(markdown("https://x.y www.z.w"), "https:&#8203;//x.y www&#8203;.z.w");
+        assert_eq!(
+            markdown("https://x.y www.z.w"),
+            "https:&#8203;//x.y www&#8203;.z.w"
+        );
         assert_eq!(markdown("- item"), "\\- item");
         assert_eq!(markdown("1. item"), "1\\. item");
-        assert_eq!(markdown("+1.5 % at 14:02, 580.95"), "+1.5 % at 14:02, 580.95");
+        assert_eq!(
+            markdown("+1.5 % at 14:02, 580.95"),
+            "+1.5 % at 14:02, 580.95"
+        );
         assert_eq!(markdown("---"), "\\---");
         assert_eq!(markdown("a\nb\r\nc"), "a b c");
         assert_eq!(markdown("x\u{202e}y\u{7}"), "x\\\\u\\{202e\\}y\\\\u\\{7\\}");
@@ -327,14 +338,20 @@ mod tests {
     fn code_spans_hold_in_cells() {
         assert_eq!(markdown_code("mmq<8, true>"), "`mmq<8, true>`");
         assert_eq!(markdown_code("a|b"), "<code>a&#124;b</code>");
-        assert_eq!(markdown_code("`x`<b>"), "<code>&#96;x&#96;&#60;b&#62;</code>");
+        assert_eq!(
+            markdown_code("`x`<b>"),
+            "<code>&#96;x&#96;&#60;b&#62;</code>"
+        );
         assert_eq!(markdown_code("  "), "–");
     }
 
     #[test]
     fn a_fence_is_longer_than_what_it_holds() {
         assert_eq!(markdown_fence("a\n````\nb"), "`````text\na\n````\nb\n`````");
-        assert_eq!(markdown_fence("\u{1b}[31merror\u{1b}[0m: x"), "```text\nerror: x\n```");
+        assert_eq!(
+            markdown_fence("\u{1b}[31merror\u{1b}[0m: x"),
+            "```text\nerror: x\n```"
+        );
     }
 
     #[test]
@@ -342,7 +359,10 @@ mod tests {
         assert_eq!(markdown_prose("run `a <b>` *now*"), "run `a <b>` \\*now\\*");
         assert_eq!(markdown_prose("an `odd one"), "an \\`odd one");
         assert_eq!(markdown_prose("x `` y"), "x \\`\\` y");
-        assert_eq!(html_prose("run `a <b>` <i>"), "run <code>a &lt;b&gt;</code> &lt;i&gt;");
+        assert_eq!(
+            html_prose("run `a <b>` <i>"),
+            "run <code>a &lt;b&gt;</code> &lt;i&gt;"
+        );
     }
 
     #[test]
@@ -359,7 +379,10 @@ mod tests {
     #[test]
     fn long_logs_keep_their_ends() {
         let log: Vec<String> = (0..100).map(|i| i.to_string()).collect();
-        assert_eq!(excerpt(&log.join("\n"), 1, 1), "0\n… 98 lines left out …\n99");
+        assert_eq!(
+            excerpt(&log.join("\n"), 1, 1),
+            "0\n… 98 lines left out …\n99"
+        );
         assert_eq!(shorten("ünïcode", 3), "ün…");
     }
 }

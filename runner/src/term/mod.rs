@@ -1,1 +1,19 @@
-//! What the terminal shows: live progress and tables.
+//! What a person sees in a terminal: the live view of a run and the summaries of records. Shows
+//! the views of [`crate::render`]; decides nothing and reads no record.
+
+mod layout;
+mod live;
+mod record;
+mod reporter;
+mod results;
+mod summary;
+mod table;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use layout::Layout;
+pub use live::LiveView;
+pub use reporter::{Line, Mark, Reporter, Update};
+pub use summary::{compare_summary, run_summary, show_summary};

@@ -114,10 +114,12 @@ pub struct SampleView {
 
 pub(super) fn bench_view(judged: &BenchJudgement, taken: Option<&BenchEvidence>) -> BenchView {
     let samples = taken.map_or(&[][..], |t| t.samples.as_slice());
-    let declared = judged.bar.map(|b| numbers::declared_bar(b, judged.better, &judged.unit));
-    let effect = judged.effect.map(|e| {
-        numbers::effect_text(e.estimate, (e.low, e.high), judged.bar_percent)
-    });
+    let declared = judged
+        .bar
+        .map(|b| numbers::declared_bar(b, judged.better, &judged.unit));
+    let finite = finite_effect(judged);
+    let effect =
+        finite.map(|e| numbers::effect_text(e.estimate, (e.low, e.high), judged.bar_percent));
     let bar_effect = match &effect {
         Some(effect) => effect.bar.clone(),
         None => judged.bar_percent.map(|b| numbers::percent(b, None)),
@@ -131,16 +133,29 @@ pub(super) fn bench_view(judged: &BenchJudgement, taken: Option<&BenchEvidence>)
         finding_text: finding_text(judged),
         bar: declared,
         bar_effect,
-        coverage: judged.effect.map(|e| numbers::share(e.coverage)),
-        range: judged.effect.map(|e| range_text(&e)),
+        coverage: finite.map(|e| numbers::share(e.coverage)),
+        range: finite.map(|e| range_text(&e)),
         positive: format!("{} of {}", judged.pairs_positive, judged.pairs),
         base_median_text: optional(judged.base_median),
         head_median_text: optional(judged.head_median),
         raw: raw_numbers(judged),
         missing: samples.iter().filter_map(missing_view).collect(),
-        samples: samples.iter().enumerate().map(|(i, s)| sample_view(i, s)).collect(),
+        samples: samples
+            .iter()
+            .enumerate()
+            .map(|(i, s)| sample_view(i, s))
+            .collect(),
         effect,
     }
+}
+
+/// The effect, unless one of its numbers is none.
+pub(super) fn finite_effect(judged: &BenchJudgement) -> Option<Effect> {
+    judged.effect.filter(|e| {
+        [e.estimate, e.low, e.high, e.coverage, e.min, e.max]
+            .iter()
+            .all(|v| v.is_finite())
+    })
 }
 
 fn range_text(effect: &Effect) -> String {
@@ -191,7 +206,10 @@ fn place(sample: &Sample) -> String {
 }
 
 fn reason(sample: &Sample) -> String {
-    sample.failure.as_ref().map_or_else(|| "no value".to_owned(), failure_text)
+    sample
+        .failure
+        .as_ref()
+        .map_or_else(|| "no value".to_owned(), failure_text)
 }
 
 fn usable(sample: &Sample) -> Option<f64> {

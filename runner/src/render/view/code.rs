@@ -1,4 +1,6 @@
-//! What changed in the compiled code: the ledger's and the census' deltas.
+//! What changed in the compiled code's resources: the ledger's delta.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -31,7 +33,7 @@ pub struct Change {
 }
 
 impl Change {
-    fn new(before: Option<u64>, after: Option<u64>, less_is_better: bool) -> Change {
+    pub(super) fn new(before: Option<u64>, after: Option<u64>, less_is_better: bool) -> Change {
         let one = |v: Option<u64>| v.map_or_else(|| "–".to_owned(), count);
         Change::with_text(before, after, less_is_better, (one(before), one(after)))
     }
@@ -44,12 +46,25 @@ impl Change {
     ) -> Change {
         let trend = match before.zip(after) {
             Some((b, a)) if b != a => {
-                if (a < b) == less_is_better { Trend::Better } else { Trend::Worse }
+                if (a < b) == less_is_better {
+                    Trend::Better
+                } else {
+                    Trend::Worse
+                }
             }
             _ => Trend::Same,
         };
-        let text = if old == new { new } else { format!("{old} -> {new}") };
-        Change { text, before, after, trend }
+        let text = if old == new {
+            new
+        } else {
+            format!("{old} -> {new}")
+        };
+        Change {
+            text,
+            before,
+            after,
+            trend,
+        }
     }
 
     fn moved(&self) -> bool {
@@ -62,6 +77,8 @@ impl Change {
 pub struct KernelRow {
     /// Demangled name.
     pub name: String,
+    /// The name without scopes and parameters where that is clear, else the whole.
+    pub short: String,
     /// The name before, where it was renamed.
     pub was: Option<String>,
     /// Architecture.
@@ -103,32 +120,6 @@ pub struct DeltaView {
     pub has_blocks: bool,
 }
 
-/// The census' delta of one kernel.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct CensusView {
-    /// Demangled name.
-    pub kernel: String,
-    /// Architecture.
-    pub arch: String,
-    /// All instructions.
-    pub total: Change,
-    /// Opcodes whose count changed, the largest change first.
-    pub rows: Vec<CensusRow>,
-}
-
-/// One opcode.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct CensusRow {
-    /// With its modifiers.
-    pub opcode: String,
-    /// Base's count.
-    pub before: u64,
-    /// Head's count.
-    pub after: u64,
-    /// The difference with its sign.
-    pub difference: String,
-}
-
 /// Builds the ledger's delta.
 pub fn delta_view(
     delta: &sass::Delta,
@@ -137,18 +128,47 @@ pub fn delta_view(
 ) -> DeltaView {
     let row = |kind, before, after| kernel_row(kind, before, after, occupancy);
     let mut kernels: Vec<KernelRow> = Vec::new();
-    kernels.extend(delta.changed.iter().map(|(b, a)| row("changed", Some(b), Some(a))));
+    kernels.extend(
+        delta
+            .changed
+            .iter()
+            .map(|(b, a)| row("changed", Some(b), Some(a))),
+    );
     kernels.extend(delta.added.iter().map(|a| row("added", None, Some(a))));
     kernels.extend(delta.removed.iter().map(|b| row("removed", Some(b), None)));
-    kernels.extend(delta.renamed.iter().map(|(b, a)| row("renamed", Some(b), Some(a))));
+    kernels.extend(
+        delta
+            .renamed
+            .iter()
+            .map(|(b, a)| row("renamed", Some(b), Some(a))),
+    );
+    name_clearly(&mut kernels);
     DeltaView {
         summary: summary(delta),
         identical: delta.is_identical(),
-        has_blocks: kernels.iter().any(|k| k.blocks.before.or(k.blocks.after).is_some()),
+        has_blocks: kernels
+            .iter()
+            .any(|k| k.blocks.before.or(k.blocks.after).is_some()),
         kernels,
         unchanged: delta.unchanged,
         host_changed: delta.host_changed.clone(),
         runtime_files_changed: runtime_files_changed.to_vec(),
+    }
+}
+
+/// Gives kernels that would share a short name their whole one.
+fn name_clearly(kernels: &mut [KernelRow]) {
+    let mut seen: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
+    for k in kernels.iter() {
+        seen.entry((k.short.clone(), k.arch.clone()))
+            .or_default()
+            .insert(k.name.clone());
+    }
+    for k in kernels {
+        let key = (k.short.clone(), k.arch.clone());
+        if seen.get(&key).is_some_and(|names| names.len() > 1) {
+            k.short.clone_from(&k.name);
+        }
     }
 }
 
@@ -184,14 +204,21 @@ fn kernel_row(
     let newest = after.or(before);
     let name = newest.map_or("", |k| k.name.as_str());
     let arch = newest.map_or("", |k| k.arch.as_str());
-    let known = occupancy.iter().find(|o| o.kernel == name && o.arch == arch);
+    let known = occupancy
+        .iter()
+        .find(|o| o.kernel == name && o.arch == arch);
     let base = known.and_then(|o| o.base.as_ref());
     let head = known.and_then(|o| o.head.as_ref());
     let ledger = |f: fn(&sass::Ledger) -> u64| {
-        Change::new(before.map(|k| f(&k.ledger)), after.map(|k| f(&k.ledger)), true)
+        Change::new(
+            before.map(|k| f(&k.ledger)),
+            after.map(|k| f(&k.ledger)),
+            true,
+        )
     };
     KernelRow {
         name: name.to_owned(),
+        short: short_name(name).to_owned(),
         was: before.map(|k| k.name.clone()).filter(|was| was != name),
         arch: arch.to_owned(),
         kind,
@@ -212,7 +239,12 @@ fn spills(before: Option<&sass::Kernel>, after: Option<&sass::Kernel>) -> Change
         Some(k) if sum(k) == 0 => "0".to_owned(),
         Some(k) => format!("{} st + {} ld", k.ledger.spill_stores, k.ledger.spill_loads),
     };
-    Change::with_text(before.map(sum), after.map(sum), true, (text(before), text(after)))
+    Change::with_text(
+        before.map(sum),
+        after.map(sum),
+        true,
+        (text(before), text(after)),
+    )
 }
 
 fn smem(kernel: Option<&sass::Kernel>, launch: Option<&LaunchOccupancy>) -> Option<u64> {
@@ -233,46 +265,17 @@ fn blocks(base: Option<&LaunchOccupancy>, head: Option<&LaunchOccupancy>) -> Cha
     Change::with_text(number(base), number(head), false, (text(base), text(head)))
 }
 
-/// The census' delta of every changed kernel that has a census on both sides.
-pub(super) fn census_views(delta: &sass::Delta) -> Vec<CensusView> {
-    delta.changed.iter().filter_map(|(before, after)| census_view(before, after)).collect()
-}
-
-fn census_view(before: &sass::Kernel, after: &sass::Kernel) -> Option<CensusView> {
-    let (old, new) = (before.census.as_ref()?, after.census.as_ref()?);
-    let mut names: Vec<&String> = old.opcodes.keys().chain(new.opcodes.keys()).collect();
-    names.sort();
-    names.dedup();
-    let counts = |name: &String| {
-        let of = |census: &sass::Census| census.opcodes.get(name).copied().unwrap_or(0);
-        (of(old), of(new))
-    };
-    let mut rows: Vec<CensusRow> = names
-        .into_iter()
-        .map(|name| (name, counts(name)))
-        .filter(|(_, (b, a))| b != a)
-        .map(|(name, (b, a))| CensusRow {
-            opcode: name.clone(),
-            before: b,
-            after: a,
-            difference: format!("{:+}", i128::from(a) - i128::from(b)),
-        })
-        .collect();
-    rows.sort_by_key(|r| std::cmp::Reverse(r.before.abs_diff(r.after)));
-    Some(CensusView {
-        kernel: after.name.clone(),
-        arch: after.arch.clone(),
-        total: Change::new(Some(old.total), Some(new.total), true),
-        rows,
-    })
-}
-
 /// The resource deltas of a run in a few words, for a campaign's table.
 pub fn resource_summary(code: &CodeEvidence) -> String {
     const KERNELS_NAMED: usize = 2;
     let view = delta_view(&code.delta, &code.occupancy, &code.runtime_files_changed);
     let moved: Vec<String> = view.kernels.iter().filter_map(resource_words).collect();
-    let mut text = moved.iter().take(KERNELS_NAMED).cloned().collect::<Vec<_>>().join("; ");
+    let mut text = moved
+        .iter()
+        .take(KERNELS_NAMED)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join("; ");
     match moved.len().saturating_sub(KERNELS_NAMED) {
         0 => {}
         1 => text.push_str("; 1 more kernel"),
@@ -305,7 +308,9 @@ fn short_name(name: &str) -> &str {
         Some(at) if at > 0 => &name[..at],
         _ => name,
     };
-    let until_template = without_parameters.find('<').unwrap_or(without_parameters.len());
+    let until_template = without_parameters
+        .find('<')
+        .unwrap_or(without_parameters.len());
     let start = without_parameters[..until_template]
         .rfind([' ', ':'])
         .map_or(0, |at| at + 1);
@@ -318,7 +323,10 @@ mod tests {
 
     #[test]
     fn short_names_drop_parameters_and_scopes() {
-        assert_eq!(short_name("void ns::mmq<8, true>(int const*, float)"), "mmq<8, true>");
+        assert_eq!(
+            short_name("void ns::mmq<8, true>(int const*, float)"),
+            "mmq<8, true>"
+        );
         assert_eq!(short_name("mmq_nb"), "mmq_nb");
         assert_eq!(short_name("k(int)"), "k");
         assert_eq!(short_name("(anonymous namespace)::k(int)"), "k");

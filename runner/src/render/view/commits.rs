@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
-use crate::model::{CommitInfo, Decision, DecisionAction, Registration, RoundKind, Source, UnixMillis};
+use crate::model::{
+    CommitInfo, Decision, DecisionAction, Registration, RoundKind, Source, UnixMillis,
+};
 use crate::render::input::CorrectionNote;
 use crate::render::numbers;
 

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::code::{DeltaView, delta_view};
 use super::lever::{Fact, LeverView};
 use super::verdict::VerdictView;
+use crate::model::KernelOccupancy;
 
 /// Two runs compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -69,8 +70,14 @@ pub struct Difference {
     pub b: String,
 }
 
-/// Builds the comparison; `delta` leads from `a`'s head to `b`'s.
-pub fn compare_view(a: &LeverView, b: &LeverView, delta: Option<&sass::Delta>) -> CompareView {
+/// Builds the comparison; `delta` leads from `a`'s head to `b`'s, with the occupancy of the
+/// kernels that differ as far as their launches are known.
+pub fn compare_view(
+    a: &LeverView,
+    b: &LeverView,
+    delta: Option<&sass::Delta>,
+    occupancy: &[KernelOccupancy],
+) -> CompareView {
     let mut notes = vec![
         "each effect comes from its own window; values of different windows are not subtracted"
             .to_owned(),
@@ -85,7 +92,7 @@ pub fn compare_view(a: &LeverView, b: &LeverView, delta: Option<&sass::Delta>) -
     CompareView {
         a: compared(a),
         b: compared(b),
-        delta: delta.map(|d| delta_view(d, &[], &[])),
+        delta: delta.map(|d| delta_view(d, occupancy, &[])),
         benches: benches(a, b),
         differences: all,
         notes,
@@ -131,9 +138,10 @@ fn find<'a>(run: &'a LeverView, name: &str) -> Option<&'a super::BenchView> {
 }
 
 fn effect(bench: Option<&super::BenchView>) -> String {
-    bench
-        .and_then(|b| b.effect.as_ref())
-        .map_or_else(|| "–".to_owned(), |e| format!("{} {}", e.estimate, e.interval))
+    bench.and_then(|b| b.effect.as_ref()).map_or_else(
+        || "–".to_owned(),
+        |e| format!("{} {}", e.estimate, e.interval),
+    )
 }
 
 fn medians(bench: Option<&super::BenchView>) -> String {
@@ -145,14 +153,21 @@ fn medians(bench: Option<&super::BenchView>) -> String {
 
 fn differences(a: &[Fact], b: &[Fact]) -> Vec<Difference> {
     let value = |facts: &[Fact], name: &str| {
-        facts.iter().find(|f| f.name == name).map_or_else(|| "–".to_owned(), |f| f.value.clone())
+        facts
+            .iter()
+            .find(|f| f.name == name)
+            .map_or_else(|| "–".to_owned(), |f| f.value.clone())
     };
     let mut names: Vec<&str> = a.iter().chain(b).map(|f| f.name.as_str()).collect();
     let mut seen = std::collections::BTreeSet::new();
     names.retain(|name| seen.insert(*name));
     names
         .into_iter()
-        .map(|name| Difference { name: name.to_owned(), a: value(a, name), b: value(b, name) })
+        .map(|name| Difference {
+            name: name.to_owned(),
+            a: value(a, name),
+            b: value(b, name),
+        })
         .filter(|d| d.a != d.b)
         .collect()
 }

@@ -29,6 +29,8 @@ pub struct GateView {
     pub kind: GateKind,
     /// Its name.
     pub name: String,
+    /// Kind and name: `parity KD=8`.
+    pub title: String,
     /// The side; `None` for a comparison of both.
     pub side: Option<Side>,
     /// `passed`, `flaky`, `failed`, `no data` or `not run`.
@@ -59,7 +61,10 @@ pub struct FigureView {
 pub(super) fn gates_view(gates: &[GateEvidence]) -> GatesView {
     let rows: Vec<GateView> = gates.iter().map(gate_view).collect();
     let words = ["passed", "flaky", "failed", "no data", "not run"];
-    GatesView { summary: tally(&words, rows.iter().map(|r| r.outcome)), rows }
+    GatesView {
+        summary: tally(&words, rows.iter().map(|r| r.outcome)),
+        rows,
+    }
 }
 
 /// How often each word occurs: `3 passed, 1 failed`.
@@ -76,16 +81,26 @@ fn tally<'a>(words: &[&str], found: impl Iterator<Item = &'a str> + Clone) -> St
 fn gate_view(gate: &GateEvidence) -> GateView {
     let (outcome, mark, detail) = match &gate.outcome {
         GateOutcome::Passed => ("passed", "✓", String::new()),
-        GateOutcome::Flaky { first } => {
-            ("flaky", "≈", format!("passed when run again; at first: {first}"))
-        }
+        GateOutcome::Flaky { first } => (
+            "flaky",
+            "≈",
+            format!("passed when run again; at first: {first}"),
+        ),
         GateOutcome::Failed { reason } => ("failed", "✗", reason.clone()),
         GateOutcome::NoData { reason } => ("no data", "∅", reason.clone()),
         GateOutcome::NotRun { reason } => ("not run", "–", reason.clone()),
     };
-    let ended = gate.failure.as_ref().map(failure_text).filter(|text| !detail.contains(text.as_str()));
+    let ended = gate
+        .failure
+        .as_ref()
+        .map(failure_text)
+        .filter(|text| !detail.contains(text.as_str()));
     GateView {
         kind: gate.kind,
+        title: match gate.kind {
+            GateKind::Parity => format!("parity {}", gate.name),
+            GateKind::Identity => format!("identity {}", gate.name),
+        },
         name: gate.name.clone(),
         side: gate.side,
         outcome,
@@ -187,8 +202,22 @@ pub struct FaultView {
     pub stage: Stage,
     /// On which side.
     pub side: Option<Side>,
+    /// Stage and side in words: `build, head`.
+    pub place: String,
     /// What happened.
     pub text: String,
+}
+
+/// The stage in a word.
+pub(crate) fn stage_word(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Checkout => "checkout",
+        Stage::Toolchain => "toolchain",
+        Stage::Build => "build",
+        Stage::Inspect => "inspect",
+        Stage::Gates => "gates",
+        Stage::Measure => "measure",
+    }
 }
 
 pub(super) fn fault_view(fault: &Fault) -> FaultView {
@@ -198,7 +227,17 @@ pub(super) fn fault_view(fault: &Fault) -> FaultView {
         Some(ended) => format!("{} ({ended})", fault.message),
         None => fault.message.clone(),
     };
-    FaultView { stage: fault.stage, side: fault.side, text }
+    let stage = stage_word(fault.stage);
+    let place = match fault.side {
+        Some(side) => format!("{stage}, {side}"),
+        None => stage.to_owned(),
+    };
+    FaultView {
+        stage: fault.stage,
+        side: fault.side,
+        place,
+        text,
+    }
 }
 
 /// A log of something that went wrong.

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::bench::{BenchView, bench_view};
-use super::code::{CensusView, DeltaView, census_views, delta_view};
+use super::census::{CensusView, census_views};
+use super::code::{DeltaView, delta_view};
 use super::commits::{
     CommitView, CorrectionView, DecisionView, RegistrationView, registration_view,
 };
@@ -12,14 +13,14 @@ use super::gates::{
     ClaimsView, FaultView, GatesView, LogView, claims_view, fault_view, gates_view, log_view,
 };
 use super::rounds::{RoundsView, rounds_view};
+use super::setup::setup_facts;
 use super::verdict::VerdictView;
-use crate::config::{CommandLine, Config, Cuda, Probe, Protocol};
 use crate::model::{
-    BuildEvidence, DeviceState, Evidence, GateOutcome, Reason, RevertEvidence, Side, UnixMillis,
-    Weight,
+    BuildEvidence, DeviceState, Evidence, GateOutcome, Judgement, Reason, RevertEvidence, Side,
+    UnixMillis, Verdict, Weight,
 };
 use crate::render::input::{LeverInput, RoundRow, lever_name};
-use crate::render::{numbers, text};
+use crate::render::numbers;
 
 /// The most logs shown of one run.
 const MAX_LOGS: usize = 8;
@@ -43,6 +44,9 @@ pub struct LeverView {
     pub headline: String,
     /// Why, the decisive reasons first.
     pub reasons: Vec<ReasonView>,
+    /// Whether there is more to say about the verdict than the headline does: a reason, a fault
+    /// or a revert.
+    pub has_why: bool,
     /// The last decision.
     pub decision: Option<DecisionView>,
     /// Corrections of this record.
@@ -57,6 +61,8 @@ pub struct LeverView {
     pub builds: Vec<BuildView>,
     /// The benches, targets first.
     pub benches: Vec<BenchView>,
+    /// Whether the benches' figures decide nothing, because the run was not in order.
+    pub figures_void: bool,
     /// The campaign's table with this run as its last row.
     pub rounds: RoundsView,
     /// What changed in the code; `None` where it was not inspected.
@@ -107,6 +113,8 @@ pub struct ReasonView {
     pub weight: Weight,
     /// The sentence.
     pub text: String,
+    /// Whether the headline says the same.
+    pub in_headline: bool,
 }
 
 /// One side's build.
@@ -162,7 +170,13 @@ pub fn lever_view(input: &LeverInput<'_>) -> LeverView {
         lever: lever_name(&evidence.registration, &evidence.commits.head.subject),
         verdict: judgement.verdict.into(),
         headline: judgement.headline.clone(),
-        reasons: judgement.reasons.iter().map(reason_view).collect(),
+        reasons: reason_views(judgement),
+        has_why: evidence.revert.is_some()
+            || !evidence.faults.is_empty()
+            || judgement
+                .reasons
+                .iter()
+                .any(|r| r.text != judgement.headline),
         decision: evidence.decision.as_ref().map(DecisionView::from),
         corrections: input.corrections.iter().map(CorrectionView::from).collect(),
         interrupted: evidence.interrupted,
@@ -173,12 +187,17 @@ pub fn lever_view(input: &LeverInput<'_>) -> LeverView {
             .filter_map(|side| Some(build_view(side, evidence.builds.get(side).as_ref()?)))
             .collect(),
         benches: bench_views(input),
+        figures_void: figures_are_void(judgement.verdict),
         rounds: campaign_table(input),
         delta: evidence
             .code
             .as_ref()
             .map(|code| delta_view(&code.delta, &code.occupancy, &code.runtime_files_changed)),
-        census: evidence.code.as_ref().map(|c| census_views(&c.delta)).unwrap_or_default(),
+        census: evidence
+            .code
+            .as_ref()
+            .map(|c| census_views(&c.delta))
+            .unwrap_or_default(),
         claims: claims_view(&evidence.claims),
         gates: gates_view(&evidence.gates),
         revert: evidence.revert.as_ref().map(revert_view),
@@ -210,8 +229,21 @@ impl LeverView {
     }
 }
 
-fn reason_view(reason: &Reason) -> ReasonView {
-    ReasonView { weight: reason.weight, text: reason.text.clone() }
+fn reason_views(judgement: &Judgement) -> Vec<ReasonView> {
+    let view = |reason: &Reason| ReasonView {
+        weight: reason.weight,
+        text: reason.text.clone(),
+        in_headline: reason.text == judgement.headline,
+    };
+    judgement.reasons.iter().map(view).collect()
+}
+
+/// Whether the benches' figures decide nothing: the run was not in order.
+fn figures_are_void(verdict: Verdict) -> bool {
+    matches!(
+        verdict,
+        Verdict::EnvInvalid | Verdict::NotComparable | Verdict::Broken
+    )
 }
 
 fn bench_views(input: &LeverInput<'_>) -> Vec<BenchView> {
@@ -226,7 +258,12 @@ fn bench_views(input: &LeverInput<'_>) -> Vec<BenchView> {
 
 fn campaign_table(input: &LeverInput<'_>) -> RoundsView {
     let mut rows = input.previous_rounds.to_vec();
-    let mut own = RoundRow::from_run(input.run_id, input.started_at, input.evidence, input.judgement);
+    let mut own = RoundRow::from_run(
+        input.run_id,
+        input.started_at,
+        input.evidence,
+        input.judgement,
+    );
     own.corrected = !input.corrections.is_empty();
     rows.push(own);
     rounds_view(&rows, Some(input.run_id))
@@ -257,9 +294,13 @@ fn revert_view(revert: &RevertEvidence) -> RevertView {
     let before = revert.before.as_ref().map(|sha| sha.short().to_owned());
     let state = before.as_deref().unwrap_or("unknown");
     let text = match revert.equal {
-        Some(true) => format!("verified: machine code equals the state before the experiment ({state})"),
+        Some(true) => {
+            format!("verified: machine code equals the state before the experiment ({state})")
+        }
         Some(false) => {
-            format!("not verified: machine code differs from the state before the experiment ({state})")
+            format!(
+                "not verified: machine code differs from the state before the experiment ({state})"
+            )
         }
         None => "not verified: the state before the experiment could not be compared".to_owned(),
     };
@@ -276,16 +317,31 @@ fn log_views(input: &LeverInput<'_>) -> Vec<LogView> {
     let evidence: &Evidence = input.evidence;
     let mut found = Vec::new();
     for side in Side::BOTH {
-        if let Some(build) = evidence.builds.get(side).as_ref().filter(|b| b.failure.is_some()) {
-            found.extend(build.log.iter().map(|log| (format!("build of {side}"), log)));
+        if let Some(build) = evidence
+            .builds
+            .get(side)
+            .as_ref()
+            .filter(|b| b.failure.is_some())
+        {
+            found.extend(
+                build
+                    .log
+                    .iter()
+                    .map(|log| (format!("build of {side}"), log)),
+            );
         }
     }
-    let passed = |outcome: &GateOutcome| {
-        matches!(outcome, GateOutcome::Passed | GateOutcome::NotRun { .. })
-    };
+    let passed =
+        |outcome: &GateOutcome| matches!(outcome, GateOutcome::Passed | GateOutcome::NotRun { .. });
     for gate in evidence.gates.iter().filter(|g| !passed(&g.outcome)) {
-        let side = gate.side.map_or_else(String::new, |side| format!(", {side}"));
-        found.extend(gate.logs.iter().map(|log| (format!("{}{side}", gate.name), log)));
+        let side = gate
+            .side
+            .map_or_else(String::new, |side| format!(", {side}"));
+        found.extend(
+            gate.logs
+                .iter()
+                .map(|log| (format!("{}{side}", gate.name), log)),
+        );
     }
     for bench in &evidence.benches {
         for sample in bench.samples.iter().filter(|s| s.failure.is_some()) {
@@ -301,57 +357,15 @@ fn log_views(input: &LeverInput<'_>) -> Vec<LogView> {
 }
 
 fn facts(pairs: &[(String, String)]) -> Vec<Fact> {
-    pairs.iter().map(|(name, value)| fact(name, value.clone())).collect()
+    pairs
+        .iter()
+        .map(|(name, value)| fact(name, value.clone()))
+        .collect()
 }
 
-fn fact(name: &str, value: String) -> Fact {
-    Fact { name: name.to_owned(), value }
-}
-
-/// What was built and run, from the effective config.
-fn setup_facts(config: &Config) -> Vec<Fact> {
-    let cuda = match &config.toolchain.cuda {
-        Cuda::Pinned(version) => format!("{version} (pinned)"),
-        Cuda::System => "system".to_owned(),
-        Cuda::None => "none".to_owned(),
-    };
-    let protocol = match config.protocol {
-        Protocol::Pairs(n) => format!("fixed, {n} pairs"),
-        Protocol::Samples(n) => format!("fixed, {n} samples of each side, in pairs"),
-    };
-    let mut out = vec![
-        fact("CUDA", cuda),
-        fact("architectures", config.toolchain.arch.join(", ")),
-        fact("build", command_text(&config.build.command)),
-        fact("outputs", config.build.outputs.join(", ")),
-        fact("protocol", protocol),
-    ];
-    for bench in &config.benches {
-        out.push(fact(&format!("bench {}", bench.name), probe_text(&bench.probe)));
-    }
-    for case in &config.parity {
-        out.push(fact(&format!("parity {}", case.name), probe_text(&case.probe)));
-    }
-    if let Some(identity) = &config.identity {
-        out.push(fact("identity", probe_text(&identity.probe)));
-    }
-    for (name, value) in &config.environment.set {
-        out.push(fact(&format!("environment {name}"), value.clone()));
-    }
-    out.retain(|f| !f.value.is_empty());
-    out
-}
-
-fn command_text(command: &CommandLine) -> String {
-    match command {
-        CommandLine::Shell(line) => text::one_line(line),
-        CommandLine::Argv(words) => words.join(" "),
-    }
-}
-
-fn probe_text(probe: &Probe) -> String {
-    match probe {
-        Probe::Command(command) => command_text(command),
-        Probe::Harness(name) => format!("harness, as {name}"),
+pub(super) fn fact(name: &str, value: String) -> Fact {
+    Fact {
+        name: name.to_owned(),
+        value,
     }
 }

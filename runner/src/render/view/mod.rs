@@ -2,6 +2,7 @@
 //! numbers beside for scripts. Built here, never changed by an output.
 
 mod bench;
+mod census;
 mod code;
 mod commits;
 mod compare;
@@ -10,19 +11,20 @@ mod gates;
 mod lever;
 mod plot;
 mod rounds;
+mod setup;
 mod verdict;
 
 #[cfg(test)]
 pub(super) use bench::valid_pair_effects;
 pub use bench::{BenchView, MissingView, SampleView};
-pub use code::{
-    CensusRow, CensusView, Change, DeltaView, KernelRow, Trend, delta_view, resource_summary,
-};
+pub use census::{CensusRow, CensusView};
+pub use code::{Change, DeltaView, KernelRow, Trend, delta_view, resource_summary};
 pub use commits::{CommitView, CorrectionView, DecisionView, RegistrationView};
 pub use compare::{BenchComparison, CompareView, ComparedRun, compare_view};
 pub use failure::failure_text;
+pub(crate) use gates::stage_word;
 pub use gates::{ClaimView, ClaimsView, FaultView, FigureView, GateView, GatesView, LogView};
 pub use lever::{BuildView, Fact, LeverView, ReasonView, RevertView, lever_view};
 pub use plot::{Plot, plot};
 pub use rounds::{RoundCell, RoundView, RoundsView, Strip, rounds_view};
-pub use verdict::VerdictView;
+pub use verdict::{Tone, VerdictView};

@@ -3,16 +3,16 @@
 
 use serde::Serialize;
 
-use super::bench::pair_effects;
+use super::bench::{finite_effect, pair_effects};
 use crate::model::{BenchEvidence, BenchJudgement, SampleRole};
 use crate::render::numbers::{self, Finite};
 
-const WIDTH: f64 = 720.0;
-const HEIGHT: f64 = 280.0;
+const WIDTH: f64 = 660.0;
+const HEIGHT: f64 = 290.0;
 const LEFT: f64 = 64.0;
-const RIGHT: f64 = 96.0;
+const RIGHT: f64 = 104.0;
 const TOP: f64 = 16.0;
-const BOTTOM: f64 = 44.0;
+const BOTTOM: f64 = 54.0;
 
 /// Points farther than this many times the middle half's width from it are drawn at the edge.
 const FAR: f64 = 6.0;
@@ -143,7 +143,11 @@ pub fn plot(id: usize, judged: &BenchJudgement, taken: &BenchEvidence) -> Option
     if pairs.is_empty() {
         return None;
     }
-    let effects: Vec<f64> = pairs.iter().filter_map(|p| p.effect).filter(|e| e.is_finite()).collect();
+    let effects: Vec<f64> = pairs
+        .iter()
+        .filter_map(|p| p.effect)
+        .filter(|e| e.is_finite())
+        .collect();
     let scale = scale(&effects, judged);
     let step = (WIDTH - LEFT - RIGHT) / pairs.len() as f64;
     let mut points = Vec::new();
@@ -157,7 +161,10 @@ pub fn plot(id: usize, judged: &BenchJudgement, taken: &BenchEvidence) -> Option
             SampleRole::Pair => (pair.pair + 1).to_string(),
         };
         if pair.role == SampleRole::ThrowAway || (pair.pair as usize).is_multiple_of(label_every) {
-            labels.push(Tick { at: tenth(x), label });
+            labels.push(Tick {
+                at: tenth(x),
+                label,
+            });
         }
     }
     let (estimate, bar) = marks(judged, &scale);
@@ -177,7 +184,7 @@ pub fn plot(id: usize, judged: &BenchJudgement, taken: &BenchEvidence) -> Option
         zero: tenth(scale.y(0.0)),
         bar,
         estimate,
-        band: judged.effect.map(|e| Band {
+        band: finite_effect(judged).map(|e| Band {
             y: tenth(scale.y(e.high)),
             height: tenth((scale.y(e.low) - scale.y(e.high)).max(1.0)),
         }),
@@ -222,10 +229,18 @@ fn scale(effects: &[f64], judged: &BenchJudgement) -> Scale {
     let mut sorted = effects.to_vec();
     sorted.sort_by(f64::total_cmp);
     let quarter = |n: usize| sorted.get((sorted.len() * n / 4).min(sorted.len().saturating_sub(1)));
-    let (q1, q3) = (quarter(1).copied().unwrap_or(0.0), quarter(3).copied().unwrap_or(0.0));
+    let (q1, q3) = (
+        quarter(1).copied().unwrap_or(0.0),
+        quarter(3).copied().unwrap_or(0.0),
+    );
     let reach = FAR * (q3 - q1).max(0.25);
-    let near = sorted.iter().copied().filter(|e| *e >= q1 - reach && *e <= q3 + reach);
-    let interval = judged.effect.iter().flat_map(|e| [e.low, e.high]);
+    let near = sorted
+        .iter()
+        .copied()
+        .filter(|e| *e >= q1 - reach && *e <= q3 + reach);
+    let interval = finite_effect(judged)
+        .into_iter()
+        .flat_map(|e| [e.low, e.high]);
     let shown = near
         .chain(interval)
         .chain(judged.bar_percent)
@@ -259,8 +274,17 @@ fn ticks(scale: &Scale) -> Vec<Tick> {
         .map(|i| scale.low + i as f64 * scale.step)
         .map(|v| {
             let v = if v.abs() < scale.step / 1e6 { 0.0 } else { v };
-            let sign = if v < 0.0 { "\u{2212}" } else if v > 0.0 { "+" } else { "" };
-            Tick { at: tenth(scale.y(v)), label: format!("{sign}{:.decimals$} %", v.abs()) }
+            let sign = if v < 0.0 {
+                "\u{2212}"
+            } else if v > 0.0 {
+                "+"
+            } else {
+                ""
+            };
+            Tick {
+                at: tenth(scale.y(v)),
+                label: format!("{sign}{:.decimals$} %", v.abs()),
+            }
         })
         .collect()
 }
@@ -268,21 +292,31 @@ fn ticks(scale: &Scale) -> Vec<Tick> {
 /// The estimate's and the bar's lines, their labels kept apart.
 fn marks(judged: &BenchJudgement, scale: &Scale) -> (Option<Mark>, Option<Mark>) {
     const LABEL_HEIGHT: f64 = 17.0;
-    let text = judged
-        .effect
+    let text = finite_effect(judged)
         .map(|e| numbers::effect_text(e.estimate, (e.low, e.high), judged.bar_percent));
-    let estimate_y = judged.effect.map(|e| scale.y(e.estimate));
-    let bar_y = judged.bar_percent.filter(|b| b.is_finite()).map(|b| scale.y(b));
+    let estimate_y = finite_effect(judged).map(|e| scale.y(e.estimate));
+    let bar_y = judged
+        .bar_percent
+        .filter(|b| b.is_finite())
+        .map(|b| scale.y(b));
     let mut labels = (estimate_y, bar_y);
     if let (Some(e), Some(b)) = (estimate_y, bar_y)
         && (e - b).abs() < LABEL_HEIGHT
     {
         let middle = (e + b) / 2.0;
-        let apart = if e <= b { -LABEL_HEIGHT / 2.0 } else { LABEL_HEIGHT / 2.0 };
+        let apart = if e <= b {
+            -LABEL_HEIGHT / 2.0
+        } else {
+            LABEL_HEIGHT / 2.0
+        };
         labels = (Some(middle + apart), Some(middle - apart));
     }
     let mark = |y: Option<f64>, label_y: Option<f64>, label: Option<String>| {
-        Some(Mark { y: tenth(y?), label_y: tenth(label_y? + 5.0), label: label? })
+        Some(Mark {
+            y: tenth(y?),
+            label_y: tenth(label_y? + 5.0),
+            label: label?,
+        })
     };
     let bar_label = match &text {
         Some(text) => text.bar.clone(),
@@ -302,9 +336,12 @@ fn description(judged: &BenchJudgement, pairs: &[super::bench::PairEffect]) -> S
         judged_pairs.count(),
         judged.bench
     );
-    if let Some(e) = judged.effect {
+    if let Some(e) = finite_effect(judged) {
         let words = numbers::effect_text(e.estimate, (e.low, e.high), judged.bar_percent);
-        text.push_str(&format!("; estimate {}, interval {}", words.estimate, words.interval));
+        text.push_str(&format!(
+            "; estimate {}, interval {}",
+            words.estimate, words.interval
+        ));
         if let Some(bar) = words.bar {
             text.push_str(&format!(", bar {bar}"));
         }

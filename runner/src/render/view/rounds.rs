@@ -133,7 +133,10 @@ fn bench_names(rows: &[RoundRow]) -> Vec<&str> {
 fn round_view(row: &RoundRow) -> RoundView {
     RoundView {
         run_id: row.run_id.clone(),
-        round: row.round.clone().unwrap_or_else(|| numbers::MISSING.to_owned()),
+        round: row
+            .round
+            .clone()
+            .unwrap_or_else(|| numbers::MISSING.to_owned()),
         lever: row.lever.clone(),
         verdict: row.verdict.into(),
         cells: Vec::new(),
@@ -183,7 +186,11 @@ fn cell(bench: &RoundBench, scale: f64, named: bool) -> RoundCell {
 /// the rare large one runs beyond the edge and is marked there.
 fn scale(rows: &[RoundRow], bench: &str) -> f64 {
     const LEAST: f64 = 1.0;
-    let own = || rows.iter().flat_map(|r| &r.benches).filter(move |b| b.bench == bench);
+    let own = || {
+        rows.iter()
+            .flat_map(|r| &r.benches)
+            .filter(move |b| b.bench == bench)
+    };
     let mut ends: Vec<f64> = own()
         .filter_map(|b| b.interval)
         .map(|(low, high)| low.abs().max(high.abs()))
@@ -191,7 +198,10 @@ fn scale(rows: &[RoundRow], bench: &str) -> f64 {
         .collect();
     ends.sort_by(f64::total_cmp);
     let usual = ends.get(ends.len() * 3 / 4).copied().unwrap_or(0.0);
-    let bar = own().filter_map(|b| b.bar_percent).filter(|b| b.is_finite()).fold(0.0, f64::max);
+    let bar = own()
+        .filter_map(|b| b.bar_percent)
+        .filter(|b| b.is_finite())
+        .fold(0.0, f64::max);
     (1.1 * usual).max(1.5 * bar).max(LEAST)
 }
 
@@ -202,7 +212,11 @@ fn strip(bench: &RoundBench, scale: f64) -> Option<Strip> {
     let inside = |x: f64| x.clamp(0.0, STRIP_WIDTH);
     Some(Strip {
         zero: round(at(0.0)),
-        bar: bench.bar_percent.map(|b| at(b)).filter(|x| (0.0..=STRIP_WIDTH).contains(x)).into(),
+        bar: bench
+            .bar_percent
+            .map(at)
+            .filter(|x| (0.0..=STRIP_WIDTH).contains(x))
+            .into(),
         x: round(inside(at(low))),
         width: round((inside(at(high)) - inside(at(low))).max(1.5)),
         dot: round(inside(at(bench.estimate?))),

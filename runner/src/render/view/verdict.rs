@@ -51,6 +51,12 @@ impl From<Verdict> for VerdictView {
             Verdict::Measured => ("📏", "·", Tone::Open),
             Verdict::Analysed => ("📝", "·", Tone::Open),
         };
-        VerdictView { word: verdict.word(), key: verdict, icon, symbol, tone }
+        VerdictView {
+            word: verdict.word(),
+            key: verdict,
+            icon,
+            symbol,
+            tone,
+        }
     }
 }

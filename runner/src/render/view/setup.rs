@@ -1,0 +1,59 @@
+//! What was built and run, as facts.
+
+use super::lever::{Fact, fact};
+use crate::config::{CommandLine, Config, Cuda, Probe, Protocol};
+use crate::render::text;
+
+/// What was built and run, from the effective config.
+pub(super) fn setup_facts(config: &Config) -> Vec<Fact> {
+    let cuda = match &config.toolchain.cuda {
+        Cuda::Pinned(version) => format!("{version} (pinned)"),
+        Cuda::System => "system".to_owned(),
+        Cuda::None => "none".to_owned(),
+    };
+    let protocol = match config.protocol {
+        Protocol::Pairs(n) => format!("fixed, {n} pairs"),
+        Protocol::Samples(n) => format!("fixed, {n} samples of each side, in pairs"),
+    };
+    let mut out = vec![
+        fact("CUDA", cuda),
+        fact("architectures", config.toolchain.arch.join(", ")),
+        fact("build", command_text(&config.build.command)),
+        fact("outputs", config.build.outputs.join(", ")),
+        fact("protocol", protocol),
+    ];
+    for bench in &config.benches {
+        out.push(fact(
+            &format!("bench {}", bench.name),
+            probe_text(&bench.probe),
+        ));
+    }
+    for case in &config.parity {
+        out.push(fact(
+            &format!("parity {}", case.name),
+            probe_text(&case.probe),
+        ));
+    }
+    if let Some(identity) = &config.identity {
+        out.push(fact("identity", probe_text(&identity.probe)));
+    }
+    for (name, value) in &config.environment.set {
+        out.push(fact(&format!("environment {name}"), value.clone()));
+    }
+    out.retain(|f| !f.value.is_empty());
+    out
+}
+
+fn command_text(command: &CommandLine) -> String {
+    match command {
+        CommandLine::Shell(line) => text::one_line(line),
+        CommandLine::Argv(words) => words.join(" "),
+    }
+}
+
+fn probe_text(probe: &Probe) -> String {
+    match probe {
+        Probe::Command(command) => command_text(command),
+        Probe::Harness(name) => format!("harness, as {name}"),
+    }
+}

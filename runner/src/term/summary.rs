@@ -1,0 +1,126 @@
+//! Summaries of records: what `runner run` ends with, `runner show` and `runner compare`.
+
+use super::layout::Layout;
+use super::results::verdict_text;
+use super::table::{figures, text, words};
+use super::writer::Out;
+use crate::render::text::one_line;
+use crate::render::view::{CompareView, LeverView};
+
+/// Kernels listed at the end of a run; `runner show` lists all.
+const KERNELS_AT_END: usize = 8;
+
+/// The end of a run: verdict, reasons, benches, deltas, claims and gates.
+pub fn run_summary(lever: &LeverView, layout: Layout) -> String {
+    let mut out = Out::new(layout);
+    out.head(lever);
+    out.reasons(lever);
+    out.benches(lever);
+    if let Some(delta) = &lever.delta {
+        out.delta(delta, KERNELS_AT_END);
+    }
+    out.claims(lever);
+    out.gates(lever);
+    out.blank();
+    out.line(&layout.dim(&format!(
+        "The whole record: runner show {}",
+        one_line(&lever.run_id)
+    )));
+    out.text
+}
+
+/// A record, whole: the summary with registration, census, machine, commands and logs.
+pub fn show_summary(lever: &LeverView, layout: Layout) -> String {
+    let mut out = Out::new(layout);
+    out.head(lever);
+    out.reasons(lever);
+    out.benches(lever);
+    out.missing(&lever.benches);
+    if let Some(delta) = &lever.delta {
+        out.delta(delta, usize::MAX);
+    }
+    out.census(lever);
+    out.claims(lever);
+    out.gates(lever);
+    out.registration(lever);
+    out.builds(lever);
+    out.facts("Machine", &lever.machine);
+    out.facts("Toolchain", &lever.toolchain);
+    out.facts("Commands and environment", &lever.setup);
+    out.logs(lever);
+    out.rounds(&lever.rounds);
+    out.title("How to replay");
+    out.paragraph(&lever.replay, 2);
+    out.text
+}
+
+/// Two records side by side.
+pub fn compare_summary(compare: &CompareView, layout: Layout) -> String {
+    let mut out = Out::new(layout);
+    for (name, run) in [("A", &compare.a), ("B", &compare.b)] {
+        let round = run
+            .round
+            .as_deref()
+            .map_or(String::new(), |r| format!("{r} "));
+        let verdict = verdict_text(&run.verdict, layout);
+        out.line(&format!(
+            "{name}  {verdict}  {}",
+            one_line(&format!("{round}{}", run.lever))
+        ));
+        out.paragraph(
+            &format!("run {}, {}, {}", run.run_id, run.head, run.started_at),
+            3,
+        );
+    }
+    if !compare.benches.is_empty() {
+        out.title("Benches");
+        let rows: Vec<Vec<String>> = compare
+            .benches
+            .iter()
+            .flat_map(|b| {
+                let row = |side: &str, effect: &str, medians: &str| {
+                    vec![
+                        b.name.clone(),
+                        side.to_owned(),
+                        effect.to_owned(),
+                        medians.to_owned(),
+                        b.unit.clone(),
+                    ]
+                };
+                [
+                    row("A", &b.a_effect, &b.a_medians),
+                    row("B", &b.b_effect, &b.b_medians),
+                ]
+            })
+            .collect();
+        let columns = [
+            text("Bench"),
+            words(""),
+            figures("Effect"),
+            figures("Base -> head").rank(1),
+            text("Unit").rank(2),
+        ];
+        out.table(&columns, &rows);
+    }
+    match &compare.delta {
+        Some(delta) => out.delta(delta, usize::MAX),
+        None => {
+            out.title("Compiled code");
+            out.paragraph("one of the two was not inspected", 2);
+        }
+    }
+    if !compare.differences.is_empty() {
+        out.title("What else differs");
+        let rows: Vec<Vec<String>> = compare
+            .differences
+            .iter()
+            .map(|d| vec![d.name.clone(), d.a.clone(), d.b.clone()])
+            .collect();
+        out.table(&[text(""), text("A"), text("B")], &rows);
+    }
+    out.blank();
+    for note in &compare.notes {
+        out.paragraph(&format!("Note: {note}."), 0);
+    }
+    out.text
+}
