@@ -58,6 +58,24 @@ pub fn judge(evidence: &Evidence) -> Judgement {
     }
 }
 
+/// Whether the verdict is settled by what needs no device: nothing is launched then.
+pub fn settled_by_code(evidence: &Evidence) -> bool {
+    let e = evidence;
+    let reasons = &mut Reasons::default();
+    faults::registration(e, reasons)
+        .or_else(|| faults::outside(e, reasons))
+        .or_else(|| faults::builds(e, reasons))
+        .or_else(|| code::revert(e, reasons))
+        .or_else(|| code::no_change(e, reasons))
+        .or_else(|| code::claims(e, reasons))
+        .is_some()
+}
+
+/// Whether the verdict is settled by the gates: nothing is measured then.
+pub fn settled_by_gates(evidence: &Evidence) -> bool {
+    code::gates(evidence, &mut Reasons::default()).is_some()
+}
+
 fn rule(evidence: &Evidence, benches: &[BenchJudgement], reasons: &mut Reasons) -> Ruling {
     let e = evidence;
     faults::registration(e, reasons)

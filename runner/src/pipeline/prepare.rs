@@ -36,6 +36,54 @@ pub struct Prepared {
     pub notes: Vec<String>,
 }
 
+impl Prepared {
+    /// Puts another toolchain in place of the configs'.
+    pub fn replace_toolchain(&mut self, toolchain: &Toolchain) {
+        self.config.toolchain = toolchain.clone();
+        for side in Side::BOTH {
+            self.recipes.get_mut(side).toolchain = toolchain.clone();
+        }
+    }
+
+    /// One run has one CUDA toolchain: two would measure the toolchains.
+    pub(super) fn check(&self) -> anyhow::Result<()> {
+        let PerSide { base, head } = &self.recipes;
+        if base.toolchain.cuda != head.toolchain.cuda {
+            bail!(
+                "base is built with {} and head with {}: a run has one toolchain; give one for \
+                 both sides in a file of its own with --config",
+                cuda_words(&base.toolchain.cuda),
+                cuda_words(&head.toolchain.cuda)
+            );
+        }
+        Ok(())
+    }
+}
+
+fn cuda_words(cuda: &config::Cuda) -> String {
+    match cuda {
+        config::Cuda::Pinned(version) => format!("CUDA {version}"),
+        config::Cuda::System => "the system's CUDA".to_owned(),
+        config::Cuda::None => "no CUDA".to_owned(),
+    }
+}
+
+/// The recipe of a commit that is neither side; `otherwise` where it has no readable file.
+pub(super) async fn recipe_of(
+    repository: &Repository,
+    sha: &Sha,
+    otherwise: &Recipe,
+) -> anyhow::Result<Recipe> {
+    let Some(bytes) = repository.file_at(sha, config::FILE_NAME).await? else {
+        return Ok(otherwise.clone());
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    match config::parse(&text, config::FILE_NAME) {
+        Ok(config) => Ok(Recipe { build: config.build, ..otherwise.clone() }),
+        Err(_) => Ok(otherwise.clone()),
+    }
+}
+
 /// Finds commits, config and registration.
 pub async fn prepare(request: &Request, cache: &Path) -> anyhow::Result<Prepared> {
     let repository = Repository::open(&request.repo, cache).await?;

@@ -8,14 +8,12 @@ use crate::model::{ArtifactHash, CommitInfo, PerSide, Registration};
 /// Everything a run's row needs.
 #[derive(Debug)]
 pub struct RunStart<'a> {
+    /// The run's identity across databases, from [`new_uuid`].
+    pub uuid: String,
     /// The effective config.
     pub config: &'a Config,
-    /// Its hash.
-    pub config_sha256: String,
     /// The registration.
     pub registration: &'a Registration,
-    /// Its hash.
-    pub registration_sha256: String,
     /// Both commits.
     pub commits: &'a PerSide<CommitInfo>,
     /// The artefact from which both commits can be restored.
@@ -55,14 +53,14 @@ impl Records {
             None => None,
         };
         let new = db::NewRun {
-            uuid: run_uuid(start, at),
+            uuid: start.uuid.clone(),
             campaign: campaign.name.clone(),
             base_sha: start.commits.base.sha.to_string(),
             head_sha: start.commits.head.sha.to_string(),
             config_json: super::convert::json(start.config),
-            config_sha256: start.config_sha256.clone(),
+            config_sha256: start.config.sha256(),
             registration_json: super::convert::json(start.registration),
-            registration_sha256: start.registration_sha256.clone(),
+            registration_sha256: start.registration.sha256(),
             registered_at: at,
             machine_id,
             toolchain_id,
@@ -92,21 +90,12 @@ pub(super) fn commit_row(commit: &CommitInfo, pack: Option<&ArtifactHash>) -> db
     }
 }
 
-/// An identity that no other run has, also across machines: a hash over what makes the run, its
-/// start in milliseconds, the process and fresh randomness.
-fn run_uuid(start: &RunStart<'_>, at: i64) -> String {
-    use sha2::Digest as _;
-    let mut hash = sha2::Sha256::new();
-    let random: u64 = rand::random();
-    for part in [
-        start.commits.base.sha.as_str(),
-        start.commits.head.sha.as_str(),
-        &start.registration_sha256,
-        &start.machine.fingerprint,
-        &format!("{at} {} {random}", std::process::id()),
-    ] {
-        hash.update(part.as_bytes());
-        hash.update([0]);
-    }
-    hex::encode(&hash.finalize()[..16])
+/// An identity that no other run has, on any machine: 128 random bits, hex.
+pub fn new_uuid() -> String {
+    hex::encode(rand::random::<[u8; 16]>())
+}
+
+/// A description with the fingerprint that makes it the same again.
+pub fn fingerprinted<T: serde::Serialize>(fingerprint: &str, value: &T) -> db::Fingerprinted {
+    db::Fingerprinted { fingerprint: fingerprint.to_owned(), json: super::convert::json(value) }
 }

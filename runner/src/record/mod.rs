@@ -18,7 +18,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub use after::{CorrectionRequest, FIGURES};
-pub use begin::RunStart;
+pub use begin::{RunStart, fingerprinted, new_uuid};
 pub use db::{MatchedBy, RunId};
 pub use find::{Reference, Resolved};
 pub use load::StoredRun;

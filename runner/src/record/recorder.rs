@@ -87,16 +87,6 @@ impl Recorder {
         self.event("fault", serde_json::to_value(fault).unwrap_or_default()).await
     }
 
-    /// Stores that the run came to its end.
-    pub async fn ended(&self) -> Result<()> {
-        self.event(db::EVENT_ENDED, json!({})).await
-    }
-
-    /// Stores that the run was stopped by its user.
-    pub async fn interrupted(&self, reason: &str) -> Result<()> {
-        self.event(db::EVENT_INTERRUPTED, json!({ "reason": reason })).await
-    }
-
     /// Stores the build of a side, or notes that an earlier one serves it again.
     pub async fn build(&self, record: &BuildRecord<'_>) -> Result<()> {
         let known = match record.build.cached {
@@ -115,6 +105,17 @@ impl Recorder {
         };
         db::run_build_insert(&mut tx, self.run, &row).await?;
         Ok(tx.commit().await?)
+    }
+
+    /// The stored report on a build that was inspected before.
+    pub async fn known_report(&self, build: &BuildEvidence) -> Result<Option<sass::Report>> {
+        let Some(known) = self.known_build(build).await? else { return Ok(None) };
+        let mut read = self.records.db.read().await?;
+        let row = db::build_get(&mut read, known).await?;
+        let Some(hash) = row.and_then(|row| row.report_artifact) else { return Ok(None) };
+        // A report that is lost or damaged is made again.
+        let Ok(text) = self.records.vault.get(&ArtifactHash(hash)) else { return Ok(None) };
+        Ok(serde_json::from_slice(&text).ok())
     }
 
     /// The stored build that made exactly these outputs.
@@ -265,10 +266,6 @@ impl Recorder {
         Ok(tx.commit().await?)
     }
 
-    /// Stores a judgement of this run.
-    pub async fn judgement(&self, judgement: &Judgement, reason: &str) -> Result<()> {
-        self.records.judgement_add(self.run, judgement, reason).await
-    }
 }
 
 impl crate::measure::Recorder for Recorder {
@@ -306,11 +303,40 @@ impl Records {
         Ok(tx.commit().await?)
     }
 
-    /// Closes a run that another process left open.
+    /// Closes a run that was cut short.
     pub async fn mark_interrupted(&self, run: RunId, reason: &str) -> Result<()> {
+        self.close(run, db::EVENT_INTERRUPTED, &json!({ "reason": reason })).await
+    }
+
+    /// Closes a run that came to its end.
+    pub async fn end(&self, run: RunId) -> Result<()> {
+        self.close(run, db::EVENT_ENDED, &json!({})).await
+    }
+
+    async fn close(&self, run: RunId, kind: &str, detail: &serde_json::Value) -> Result<()> {
         let mut tx = self.db.write().await?;
-        append_event(&mut tx, run, db::EVENT_INTERRUPTED, &json!({ "reason": reason })).await?;
+        append_event(&mut tx, run, kind, detail).await?;
         Ok(tx.commit().await?)
+    }
+
+    /// The runs that are in progress, or were killed and not noticed yet.
+    pub async fn open_runs(&self) -> Result<Vec<db::Run>> {
+        let mut read = self.db.read().await?;
+        Ok(db::runs_open(&mut read).await?)
+    }
+
+    /// How many samples a run has.
+    pub async fn sample_count(&self, run: RunId) -> Result<usize> {
+        let mut read = self.db.read().await?;
+        Ok(db::samples_by_run(&mut read, run).await?.len())
+    }
+
+    /// Whether the store holds a pack of this commit.
+    pub async fn has_pack(&self, commit: &CommitInfo) -> Result<bool> {
+        let mut read = self.db.read().await?;
+        let known = db::commit_get(&mut read, commit.sha.as_str()).await?;
+        let Some(pack) = known.and_then(|row| row.pack_artifact) else { return Ok(false) };
+        Ok(self.vault.store().contains(&pack)?)
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use db::artifacts::{Extract, Store, StoreError, Stored};
 
 use super::Result;
+use crate::build::{ArtifactSink, ArtifactSource};
 use crate::model::ArtifactHash;
 
 /// The largest artefact that is read into memory, bytes.
@@ -78,13 +79,32 @@ impl Vault {
     }
 }
 
-/// A store error as an I/O error, for code that only knows files.
-pub(crate) fn io_error(error: super::RecordError) -> io::Error {
+/// A record error as an I/O error, for code that only knows files.
+fn io_error(error: super::RecordError) -> io::Error {
     match error {
-        super::RecordError::Store(StoreError::DiskFull { path }) => io::Error::new(
-            io::ErrorKind::StorageFull,
-            format!("the disk is full: could not write {}", path.display()),
-        ),
+        super::RecordError::Store(full @ StoreError::DiskFull { .. }) => {
+            io::Error::new(io::ErrorKind::StorageFull, full)
+        }
         other => io::Error::other(other),
+    }
+}
+
+impl ArtifactSink for Vault {
+    fn contains(&self, hash: &ArtifactHash) -> io::Result<bool> {
+        self.store.contains(&hash.0).map_err(|error| io_error(error.into()))
+    }
+
+    fn put_file(&self, path: &Path) -> io::Result<ArtifactHash> {
+        Vault::put_file(self, path).map_err(io_error)
+    }
+
+    fn put_bytes(&self, bytes: &[u8]) -> io::Result<ArtifactHash> {
+        Vault::put_bytes(self, bytes).map_err(io_error)
+    }
+}
+
+impl ArtifactSource for Vault {
+    fn copy_to(&self, hash: &ArtifactHash, path: &Path) -> io::Result<()> {
+        self.extract(hash, path, false).map_err(io_error)
     }
 }
