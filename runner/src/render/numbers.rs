@@ -206,7 +206,7 @@ pub fn duration(ms: u64) -> String {
     match seconds {
         0 => format!("{ms} ms"),
         1..=59 => format!("{}.{} s", seconds, ms % 1000 / 100),
-        60..=3599 if seconds % 60 == 0 => format!("{} min", seconds / 60),
+        60..=3599 if seconds.is_multiple_of(60) => format!("{} min", seconds / 60),
         60..=3599 => format!("{} min {:02} s", seconds / 60, seconds % 60),
         _ => format!("{} h {:02} min", seconds / 3600, seconds % 3600 / 60),
     }
