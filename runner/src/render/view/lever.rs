@@ -22,6 +22,9 @@ use crate::model::{
 use crate::render::input::{LeverInput, RoundRow, lever_name};
 use crate::render::numbers;
 
+/// The most rounds shown before this one; the index has all.
+const RECENT_ROUNDS: usize = 20;
+
 /// The most logs shown of one run.
 const MAX_LOGS: usize = 8;
 
@@ -65,7 +68,7 @@ pub struct LeverView {
     pub unjudged: Vec<UnjudgedBench>,
     /// Whether the benches' figures decide nothing, because the run was not in order.
     pub figures_void: bool,
-    /// The campaign's table with this run as its last row.
+    /// The campaign's latest rounds with this run as the last.
     pub rounds: RoundsView,
     /// What changed in the code; `None` where it was not inspected.
     pub delta: Option<DeltaView>,
@@ -266,7 +269,8 @@ fn unjudged_views(input: &LeverInput<'_>) -> Vec<UnjudgedBench> {
 }
 
 fn campaign_table(input: &LeverInput<'_>) -> RoundsView {
-    let mut rows = input.previous_rounds.to_vec();
+    let earlier = input.previous_rounds.len().saturating_sub(RECENT_ROUNDS);
+    let mut rows = input.previous_rounds[earlier..].to_vec();
     let mut own = RoundRow::from_run(
         input.run_id,
         input.started_at,
@@ -275,7 +279,10 @@ fn campaign_table(input: &LeverInput<'_>) -> RoundsView {
     );
     own.corrected = !input.corrections.is_empty();
     rows.push(own);
-    rounds_view(&rows, Some(input.run_id))
+    RoundsView {
+        earlier,
+        ..rounds_view(&rows, Some(input.run_id))
+    }
 }
 
 fn build_views(evidence: &Evidence) -> Vec<BuildView> {
