@@ -4,7 +4,7 @@
 //! Every output has one serialisable view, built by a pure function from [`crate::model`] and the
 //! few extras of [`input`]. Nothing here opens a file, asks a clock, or judges: a figure that is
 //! not in the evidence or the judgement is not shown. Templates do no arithmetic and every value
-//! in them is escaped unless this module made it safe. Only [`engine`] uses minijinja.
+//! in them is escaped unless this module made it safe. Only `render::engine` uses minijinja.
 
 pub mod comment;
 mod engine;

@@ -206,6 +206,7 @@ pub fn duration(ms: u64) -> String {
     match seconds {
         0 => format!("{ms} ms"),
         1..=59 => format!("{}.{} s", seconds, ms % 1000 / 100),
+        60..=3599 if seconds.is_multiple_of(60) => format!("{} min", seconds / 60),
         60..=3599 => format!("{} min {:02} s", seconds / 60, seconds % 60),
         _ => format!("{} h {:02} min", seconds / 3600, seconds % 3600 / 60),
     }
@@ -299,6 +300,7 @@ mod tests {
         assert_eq!(figure(0.0125), "0.0125");
         assert_eq!(count(16_859_136), "16,859,136");
         assert_eq!(duration(245_000), "4 min 05 s");
+        assert_eq!(duration(600_000), "10 min");
         assert_eq!(bytes(64 << 20), "64.0 MiB");
         assert_eq!(share(0.9375), "93.75 %");
         assert_eq!(time(UnixMillis(1_788_444_131_000)), "2026-09-03 14:02 UTC");

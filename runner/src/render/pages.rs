@@ -5,11 +5,15 @@ use serde::Serialize;
 
 use super::engine::{RenderError, render};
 use super::input::{LeverInput, RoundRow};
+use super::text::excerpt;
 use super::view::{
     CommitView, LeverView, Plot, RoundsView, VerdictView, lever_view, plot, rounds_view,
 };
-use crate::model::{Role, UnixMillis, Verdict};
+use crate::model::{Role, Side, UnixMillis, Verdict};
 use crate::render::numbers;
+
+/// Lines shown of a compiler's first error.
+const ERROR_LINES: usize = 8;
 
 /// The style sheet, inlined into every page.
 const STYLE: &str = include_str!("../../../templates/style.css");
@@ -67,16 +71,16 @@ struct Latest {
 struct LeverPage<'a> {
     page: Page<'a>,
     lever: &'a LeverView,
-    first_errors: Vec<FirstError<'a>>,
+    first_errors: Vec<FirstError>,
     sides: [SideCommit<'a>; 2],
     plots: Vec<Plot>,
     previous: Option<Neighbour>,
 }
 
 #[derive(Serialize)]
-struct FirstError<'a> {
+struct FirstError {
     side: &'static str,
-    text: &'a str,
+    text: String,
 }
 
 #[derive(Serialize)]
@@ -162,6 +166,14 @@ fn latest(newest_first: &RoundsView) -> Option<Latest> {
     })
 }
 
+fn first_errors(lever: &LeverView) -> Vec<FirstError> {
+    let error = |(side, text): (Side, &str)| FirstError {
+        side: side.as_str(),
+        text: excerpt(text, ERROR_LINES, 0),
+    };
+    lever.first_errors().map(error).collect()
+}
+
 /// The page of one run.
 pub fn lever_page(input: &LeverInput<'_>) -> Result<String, RenderError> {
     let mut lever = lever_view(input);
@@ -197,13 +209,7 @@ pub fn lever_page(input: &LeverInput<'_>) -> Result<String, RenderError> {
             href: format!("../{}", lever_path(&row.run_id)),
             lever: row.lever.clone(),
         }),
-        first_errors: lever
-            .first_errors()
-            .map(|(side, text)| FirstError {
-                side: side.as_str(),
-                text,
-            })
-            .collect(),
+        first_errors: first_errors(&lever),
         sides: [
             SideCommit {
                 name: "head",

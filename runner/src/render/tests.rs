@@ -185,6 +185,21 @@ fn a_huge_hostile_record_still_makes_a_comment() {
 }
 
 #[test]
+fn a_long_campaign_shows_its_latest_rounds_and_counts_the_rest() {
+    let mut fixture = fixtures::landed();
+    fixture.previous = (0..50).flat_map(|_| fixtures::history()).collect();
+    let lever = lever_view(&fixture.input());
+    assert_eq!((lever.rounds.rows.len(), lever.rounds.earlier), (21, 180));
+    assert!(lever.rounds.rows[20].current);
+    let made = comment(&lever, &CommentOptions::default()).expect("renders");
+    assert!(
+        made.markdown
+            .contains("180 earlier rounds are in the campaign's index")
+    );
+    assert!(made.dropped.is_empty());
+}
+
+#[test]
 fn pages_load_nothing_and_run_nothing() {
     for (name, fixture) in fixtures::all() {
         let page = lever_page(&fixture.input()).expect("renders");

@@ -122,5 +122,8 @@ impl Out {
             figures("Commit").rank(1),
         ];
         self.table(&columns, &rows);
+        if rounds.earlier > 0 {
+            self.paragraph(&format!("and {} earlier", rounds.earlier), 2);
+        }
     }
 }

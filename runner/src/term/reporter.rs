@@ -193,18 +193,18 @@ impl Reporter {
 
     fn sample_status(&self, sample: &Sample, now: Duration) -> String {
         let mut text = match self.planned {
-            Some(planned) => format!("{} of {} samples", self.taken, planned.max(self.taken)),
+            Some(planned) => format!("{} of {}", self.taken, planned.max(self.taken)),
             None => format!("{} samples", self.taken),
         };
         if let Some(left) = self.time_left(now) {
             text.push_str(&format!(
-                ", about {} left",
+                ", {} left",
                 numbers::duration(left.as_millis() as u64)
             ));
         }
         let shown = |v: Option<f64>| v.map_or_else(|| numbers::MISSING.to_owned(), numbers::value);
         text.push_str(&format!(
-            "; {}, {}: base {}, head {}",
+            "; {} {}: base {}, head {}",
             one_line(&sample.bench),
             place(sample),
             shown(self.last[0]),
@@ -309,9 +309,7 @@ mod tests {
             if i == 3 {
                 assert_eq!(
                     last.status.as_deref(),
-                    Some(
-                        "4 of 6 samples, about 8.0 s left; prefill, pair 1: base 1,306.6, head 1,332.9"
-                    )
+                    Some("4 of 6, 8.0 s left; prefill pair 1: base 1,306.6, head 1,332.9")
                 );
             }
         }
@@ -328,7 +326,7 @@ mod tests {
         );
         assert!(
             last.status
-                .is_some_and(|s| s.starts_with("6 of 6 samples; prefill"))
+                .is_some_and(|s| s.starts_with("6 of 6; prefill"))
         );
     }
 

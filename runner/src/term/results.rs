@@ -2,6 +2,7 @@
 //! gates.
 
 use super::layout::Layout;
+use super::summary::LEVER_CHARS;
 use super::table::{figures, text, words};
 use super::writer::Out;
 use crate::model::Weight;
@@ -15,7 +16,7 @@ impl Out {
             .round
             .as_deref()
             .map_or(String::new(), |r| format!("{r} "));
-        let name = shorten(&one_line(&format!("{round}{}", lever.lever)), 60);
+        let name = shorten(&one_line(&format!("{round}{}", lever.lever)), LEVER_CHARS);
         self.line(&format!("{verdict}  {name}"));
         self.paragraph(&lever.headline, 2);
         let commits = format!(
@@ -80,6 +81,10 @@ impl Out {
 
     pub(super) fn benches(&mut self, lever: &LeverView) {
         let benches = &lever.benches;
+        for bench in &lever.unjudged {
+            self.blank();
+            self.paragraph(&bench.text, 0);
+        }
         if benches.is_empty() {
             return;
         }

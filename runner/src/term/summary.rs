@@ -4,8 +4,11 @@ use super::layout::Layout;
 use super::results::verdict_text;
 use super::table::{figures, text, words};
 use super::writer::Out;
-use crate::render::text::one_line;
-use crate::render::view::{CompareView, LeverView};
+use crate::render::text::{one_line, shorten};
+use crate::render::view::{BenchComparison, CompareView, ComparedRun, Difference, LeverView};
+
+/// The longest lever's name in a first line, characters.
+pub(super) const LEVER_CHARS: usize = 60;
 
 /// Kernels listed at the end of a run; `runner show` lists all.
 const KERNELS_AT_END: usize = 8;
@@ -57,40 +60,55 @@ pub fn show_summary(lever: &LeverView, layout: Layout) -> String {
 /// Two records side by side.
 pub fn compare_summary(compare: &CompareView, layout: Layout) -> String {
     let mut out = Out::new(layout);
-    for (name, run) in [("A", &compare.a), ("B", &compare.b)] {
+    out.compared("A", &compare.a);
+    out.compared("B", &compare.b);
+    out.bench_comparison(&compare.benches);
+    match &compare.delta {
+        Some(delta) => out.delta(delta, usize::MAX),
+        None => {
+            out.title("Compiled code");
+            out.paragraph("one of the two was not inspected", 2);
+        }
+    }
+    out.differences(&compare.differences);
+    out.blank();
+    for note in &compare.notes {
+        out.paragraph(&format!("Note: {note}."), 0);
+    }
+    out.text
+}
+
+/// The sections of a comparison.
+impl Out {
+    fn compared(&mut self, name: &str, run: &ComparedRun) {
         let round = run
             .round
             .as_deref()
             .map_or(String::new(), |r| format!("{r} "));
-        let verdict = verdict_text(&run.verdict, layout);
-        out.line(&format!(
-            "{name}  {verdict}  {}",
-            one_line(&format!("{round}{}", run.lever))
-        ));
-        out.paragraph(
+        let verdict = verdict_text(&run.verdict, self.layout);
+        let lever = shorten(&one_line(&format!("{round}{}", run.lever)), LEVER_CHARS);
+        self.line(&format!("{name}  {verdict}  {lever}"));
+        self.paragraph(
             &format!("run {}, {}, {}", run.run_id, run.head, run.started_at),
             3,
         );
     }
-    if !compare.benches.is_empty() {
-        out.title("Benches");
-        let rows: Vec<Vec<String>> = compare
-            .benches
+
+    fn bench_comparison(&mut self, benches: &[BenchComparison]) {
+        if benches.is_empty() {
+            return;
+        }
+        self.title("Benches");
+        let row = |b: &BenchComparison, side: &str, effect: &str, medians: &str| {
+            [&b.name, side, effect, medians, &b.unit]
+                .map(str::to_owned)
+                .to_vec()
+        };
+        let rows: Vec<Vec<String>> = benches
             .iter()
             .flat_map(|b| {
-                let row = |side: &str, effect: &str, medians: &str| {
-                    vec![
-                        b.name.clone(),
-                        side.to_owned(),
-                        effect.to_owned(),
-                        medians.to_owned(),
-                        b.unit.clone(),
-                    ]
-                };
-                [
-                    row("A", &b.a_effect, &b.a_medians),
-                    row("B", &b.b_effect, &b.b_medians),
-                ]
+                let a_row = row(b, "A", &b.a_effect, &b.a_medians);
+                [a_row, row(b, "B", &b.b_effect, &b.b_medians)]
             })
             .collect();
         let columns = [
@@ -100,27 +118,18 @@ pub fn compare_summary(compare: &CompareView, layout: Layout) -> String {
             figures("Base -> head").rank(1),
             text("Unit").rank(2),
         ];
-        out.table(&columns, &rows);
+        self.table(&columns, &rows);
     }
-    match &compare.delta {
-        Some(delta) => out.delta(delta, usize::MAX),
-        None => {
-            out.title("Compiled code");
-            out.paragraph("one of the two was not inspected", 2);
+
+    fn differences(&mut self, differences: &[Difference]) {
+        if differences.is_empty() {
+            return;
         }
-    }
-    if !compare.differences.is_empty() {
-        out.title("What else differs");
-        let rows: Vec<Vec<String>> = compare
-            .differences
+        self.title("What else differs");
+        let rows: Vec<Vec<String>> = differences
             .iter()
             .map(|d| vec![d.name.clone(), d.a.clone(), d.b.clone()])
             .collect();
-        out.table(&[text(""), text("A"), text("B")], &rows);
+        self.table(&[text(""), text("A"), text("B")], &rows);
     }
-    out.blank();
-    for note in &compare.notes {
-        out.paragraph(&format!("Note: {note}."), 0);
-    }
-    out.text
 }

@@ -47,6 +47,19 @@ pub struct BenchView {
     pub samples: Vec<SampleView>,
 }
 
+/// A bench that was measured, at least in part, but not judged.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct UnjudgedBench {
+    /// Its name.
+    pub name: String,
+    /// In words: `decode was measured but not judged (20 launches)`.
+    pub text: String,
+    /// Values that are missing, with the reason.
+    pub missing: Vec<MissingView>,
+    /// Every sample in the order it was taken.
+    pub samples: Vec<SampleView>,
+}
+
 /// The raw numbers of a bench; effects in percent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct BenchNumbers {
@@ -139,14 +152,32 @@ pub(super) fn bench_view(judged: &BenchJudgement, taken: Option<&BenchEvidence>)
         base_median_text: optional(judged.base_median),
         head_median_text: optional(judged.head_median),
         raw: raw_numbers(judged),
-        missing: samples.iter().filter_map(missing_view).collect(),
-        samples: samples
-            .iter()
-            .enumerate()
-            .map(|(i, s)| sample_view(i, s))
-            .collect(),
+        missing: missing_views(samples),
+        samples: sample_views(samples),
         effect,
     }
+}
+
+pub(super) fn unjudged_view(taken: &BenchEvidence) -> UnjudgedBench {
+    let launches = taken.samples.len();
+    UnjudgedBench {
+        name: taken.bench.clone(),
+        text: format!(
+            "{} was measured but not judged ({launches} launches)",
+            taken.bench
+        ),
+        missing: missing_views(&taken.samples),
+        samples: sample_views(&taken.samples),
+    }
+}
+
+fn missing_views(samples: &[Sample]) -> Vec<MissingView> {
+    samples.iter().filter_map(missing_view).collect()
+}
+
+fn sample_views(samples: &[Sample]) -> Vec<SampleView> {
+    let numbered = samples.iter().enumerate();
+    numbered.map(|(i, s)| sample_view(i, s)).collect()
 }
 
 /// The effect, unless one of its numbers is none.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::bench::{BenchView, bench_view};
+use super::bench::{BenchView, UnjudgedBench, bench_view, unjudged_view};
 use super::census::{CensusView, census_views};
 use super::code::{DeltaView, delta_view};
 use super::commits::{
@@ -21,6 +21,9 @@ use crate::model::{
 };
 use crate::render::input::{LeverInput, RoundRow, lever_name};
 use crate::render::numbers;
+
+/// The most rounds shown before this one; the index has all.
+const RECENT_ROUNDS: usize = 20;
 
 /// The most logs shown of one run.
 const MAX_LOGS: usize = 8;
@@ -61,9 +64,11 @@ pub struct LeverView {
     pub builds: Vec<BuildView>,
     /// The benches, targets first.
     pub benches: Vec<BenchView>,
+    /// Benches that were measured but not judged.
+    pub unjudged: Vec<UnjudgedBench>,
     /// Whether the benches' figures decide nothing, because the run was not in order.
     pub figures_void: bool,
-    /// The campaign's table with this run as its last row.
+    /// The campaign's latest rounds with this run as the last.
     pub rounds: RoundsView,
     /// What changed in the code; `None` where it was not inspected.
     pub delta: Option<DeltaView>,
@@ -182,11 +187,9 @@ pub fn lever_view(input: &LeverInput<'_>) -> LeverView {
         interrupted: evidence.interrupted,
         base: (&evidence.commits.base).into(),
         head: (&evidence.commits.head).into(),
-        builds: Side::BOTH
-            .into_iter()
-            .filter_map(|side| Some(build_view(side, evidence.builds.get(side).as_ref()?)))
-            .collect(),
+        builds: build_views(evidence),
         benches: bench_views(input),
+        unjudged: unjudged_views(input),
         figures_void: figures_are_void(judgement.verdict),
         rounds: campaign_table(input),
         delta: evidence
@@ -256,8 +259,18 @@ fn bench_views(input: &LeverInput<'_>) -> Vec<BenchView> {
         .collect()
 }
 
+fn unjudged_views(input: &LeverInput<'_>) -> Vec<UnjudgedBench> {
+    let judged = |name: &str| input.judgement.benches.iter().any(|b| b.bench == name);
+    let taken = input.evidence.benches.iter();
+    taken
+        .filter(|t| !t.samples.is_empty() && !judged(&t.bench))
+        .map(unjudged_view)
+        .collect()
+}
+
 fn campaign_table(input: &LeverInput<'_>) -> RoundsView {
-    let mut rows = input.previous_rounds.to_vec();
+    let earlier = input.previous_rounds.len().saturating_sub(RECENT_ROUNDS);
+    let mut rows = input.previous_rounds[earlier..].to_vec();
     let mut own = RoundRow::from_run(
         input.run_id,
         input.started_at,
@@ -266,7 +279,15 @@ fn campaign_table(input: &LeverInput<'_>) -> RoundsView {
     );
     own.corrected = !input.corrections.is_empty();
     rows.push(own);
-    rounds_view(&rows, Some(input.run_id))
+    RoundsView {
+        earlier,
+        ..rounds_view(&rows, Some(input.run_id))
+    }
+}
+
+fn build_views(evidence: &Evidence) -> Vec<BuildView> {
+    let of = |side| Some(build_view(side, evidence.builds.get(side).as_ref()?));
+    Side::BOTH.into_iter().filter_map(of).collect()
 }
 
 fn build_view(side: Side, build: &BuildEvidence) -> BuildView {

@@ -16,11 +16,11 @@ mod verdict;
 
 #[cfg(test)]
 pub(super) use bench::valid_pair_effects;
-pub use bench::{BenchView, MissingView, SampleView};
+pub use bench::{BenchView, MissingView, SampleView, UnjudgedBench};
 pub use census::{CensusRow, CensusView};
 pub use code::{Change, DeltaView, KernelRow, Trend, delta_view, resource_summary};
 pub use commits::{CommitView, CorrectionView, DecisionView, RegistrationView};
-pub use compare::{BenchComparison, CompareView, ComparedRun, compare_view};
+pub use compare::{BenchComparison, CompareView, ComparedRun, Difference, compare_view};
 pub use failure::failure_text;
 pub(crate) use gates::stage_word;
 pub use gates::{ClaimView, ClaimsView, FaultView, FigureView, GateView, GatesView, LogView};

@@ -22,6 +22,8 @@ pub struct RoundsView {
     pub columns: Vec<String>,
     /// The rounds, newest last.
     pub rows: Vec<RoundView>,
+    /// How many earlier rounds are not in the table.
+    pub earlier: usize,
     /// Whether any round's resources changed.
     pub has_resources: bool,
 }
@@ -116,6 +118,7 @@ pub fn rounds_view(rows: &[RoundRow], current: Option<&str>) -> RoundsView {
                 ..round_view(row)
             })
             .collect(),
+        earlier: 0,
         has_resources: rows.iter().any(|r| !r.resources.is_empty()),
     }
 }
