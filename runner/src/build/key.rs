@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::config::{CommandLine, Config};
+use super::BuildSource;
+use crate::config::{CommandLine, Environment};
 use crate::model::Sha;
 
 /// Changed when the way of building changes, so that older builds are not used again.
@@ -28,27 +29,27 @@ struct Ingredients<'a> {
 /// The key of a build. `env` is the build's whole environment, of which the variables that the
 /// config lets through count.
 pub(super) fn key(
-    tree: &Sha,
-    config: &Config,
+    source: &BuildSource<'_>,
+    environment: &Environment,
     toolchain: &str,
     env: &BTreeMap<String, String>,
 ) -> String {
-    let passed = config
-        .environment
+    let recipe = source.recipe;
+    let passed = environment
         .allow
         .iter()
         .filter_map(|name| Some((name.as_str(), env.get(name)?.as_str())))
         .collect();
     let ingredients = Ingredients {
         format: FORMAT,
-        tree,
-        command: &config.build.command,
-        directory: &config.build.directory,
-        outputs: &config.build.outputs,
-        env: &config.build.env,
-        set: &config.environment.set,
+        tree: &source.commit.tree,
+        command: &recipe.command,
+        directory: &recipe.directory,
+        outputs: &recipe.outputs,
+        env: &recipe.env,
+        set: &environment.set,
         passed,
-        arch: &config.toolchain.arch,
+        arch: source.arch,
         toolchain,
     };
     // Maps with text for keys and plain values: this cannot fail, and if it did, no build would

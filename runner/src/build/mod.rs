@@ -19,7 +19,7 @@ mod workbench;
 pub use launch::Session;
 pub use log::first_error;
 pub use slot::prune;
-pub use workbench::{Workbench, WorkbenchPlan};
+pub use workbench::{BuildSource, Workbench, WorkbenchPlan};
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -13,7 +13,7 @@ use super::log::{first_error, machine_failure};
 use super::outputs::{collect, times, unchanged};
 use super::slot::{BuildRecord, Slot};
 use super::{ArtifactSink, ArtifactSource, BuildError};
-use crate::config::{CommandLine, Config};
+use crate::config::{Build, CommandLine, Config};
 use crate::git::{CheckedOut, GitError, Repository};
 use crate::machine::Holder;
 use crate::model::{ArtifactHash, BuildEvidence, CommitInfo, PerSide, Side};
@@ -40,6 +40,17 @@ pub struct WorkbenchPlan {
     pub visible_devices: Option<String>,
     /// What the run does, for whoever finds the slot taken.
     pub what: String,
+}
+
+/// What a side is built from.
+#[derive(Debug, Clone, Copy)]
+pub struct BuildSource<'a> {
+    /// The commit.
+    pub commit: &'a CommitInfo,
+    /// The side's own recipe.
+    pub recipe: &'a Build,
+    /// The side's own architectures; builds see them as `CUDA_ARCH`, blank-separated.
+    pub arch: &'a [String],
 }
 
 /// A side that is ready.
@@ -94,11 +105,11 @@ impl Workbench {
     pub async fn build(
         &mut self,
         side: Side,
-        commit: &CommitInfo,
+        source: &BuildSource<'_>,
         sink: &dyn ArtifactSink,
         progress: &Progress,
     ) -> Result<BuildEvidence, BuildError> {
-        let (evidence, ready) = self.build_commit(commit, sink, progress).await?;
+        let (evidence, ready) = self.build_commit(source, sink, progress).await?;
         *self.sides.get_mut(side) = ready;
         Ok(evidence)
     }
@@ -107,11 +118,11 @@ impl Workbench {
     /// Gives the files with their present places, until the next call.
     pub async fn build_aside(
         &mut self,
-        commit: &CommitInfo,
+        source: &BuildSource<'_>,
         sink: &dyn ArtifactSink,
         progress: &Progress,
     ) -> Result<(BuildEvidence, Vec<(String, PathBuf)>), BuildError> {
-        let (evidence, ready) = self.build_commit(commit, sink, progress).await?;
+        let (evidence, ready) = self.build_commit(source, sink, progress).await?;
         let files = ready.map(|ready| self.files_of(&ready)).unwrap_or_default();
         Ok((evidence, files))
     }
@@ -164,6 +175,11 @@ impl Workbench {
         Some(self.slot.place(&ready.key))
     }
 
+    /// The path at which both sides are built and run.
+    pub fn slot_path(&self) -> PathBuf {
+        self.slot.tree()
+    }
+
     /// What was checked out for a side: asserted when it was, and kept with a cached build.
     pub fn checked_out(&self, side: Side) -> Option<&CheckedOut> {
         Some(&self.sides.get(side).as_ref()?.record.checked_out)
@@ -194,12 +210,9 @@ impl Workbench {
         })
     }
 
-    fn build_environment(&self) -> BTreeMap<String, String> {
-        let mut extra = BTreeMap::from([(
-            "CUDA_ARCH".to_owned(),
-            self.plan.config.toolchain.arch.join(" "),
-        )]);
-        extra.extend(self.plan.config.build.env.clone());
+    fn build_environment(&self, source: &BuildSource<'_>) -> BTreeMap<String, String> {
+        let mut extra = BTreeMap::from([("CUDA_ARCH".to_owned(), source.arch.join(" "))]);
+        extra.extend(source.recipe.env.clone());
         self.environment(&extra)
     }
 
@@ -213,13 +226,14 @@ impl Workbench {
 
     async fn build_commit(
         &mut self,
-        commit: &CommitInfo,
+        source: &BuildSource<'_>,
         sink: &dyn ArtifactSink,
         progress: &Progress,
     ) -> Result<(BuildEvidence, Option<Ready>), BuildError> {
-        let env = self.build_environment();
+        let BuildSource { commit, recipe, .. } = *source;
+        let env = self.build_environment(source);
         let toolchain = &self.plan.toolchain.fingerprint.fingerprint;
-        let key = key(&commit.tree, &self.plan.config, toolchain, &env);
+        let key = key(source, &self.plan.config.environment, toolchain, &env);
         if let Some(record) = self.cached(&key, sink)? {
             self.slot.touch(&key);
             let evidence = evidence_of(&key, &record, true);
@@ -228,15 +242,15 @@ impl Workbench {
         progress.note(format!("checking out {}", commit.sha.short()));
         let checked_out = self.fresh_tree(&key, commit).await?;
         self.slot.bring_in(&key)?;
-        let finished = self.run_recipe(env).await?;
-        let log_text = log_text(&self.plan.config.build.command, &finished);
+        let finished = self.run_recipe(recipe, env).await?;
+        let log_text = log_text(&recipe.command, &finished);
         let log = sink
             .put_bytes(log_text.as_bytes())
             .map_err(BuildError::io("store the log of", &self.slot.tree()))?;
         let wall_ms = u64::try_from(finished.wall.as_millis()).unwrap_or(u64::MAX);
         let outcome = match finished.failure {
             Some(failure) => Err(machine_failure(&log_text).unwrap_or(failure)),
-            None => collect(&self.slot.tree(), &self.plan.config.build.outputs, sink)?,
+            None => collect(&self.slot.tree(), &recipe.outputs, sink)?,
         };
         match outcome {
             Ok(collected) => {
@@ -326,11 +340,14 @@ impl Workbench {
         Err(fail(wrong))
     }
 
-    async fn run_recipe(&self, env: BTreeMap<String, String>) -> Result<Finished, BuildError> {
+    async fn run_recipe(
+        &self,
+        build: &Build,
+        env: BTreeMap<String, String>,
+    ) -> Result<Finished, BuildError> {
         let private = self.slot.private();
         PrivateDir::fresh(&private, &self.plan.runner_exe)
             .map_err(BuildError::io("prepare", &private))?;
-        let build = &self.plan.config.build;
         Ok(process::run(&Spec {
             command: build.command.clone(),
             cwd: self.slot.tree().join(&build.directory),

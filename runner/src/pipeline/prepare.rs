@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 
+use crate::build::BuildSource;
 use crate::config::{self, Build, Config, Toolchain};
 use crate::git::{PairRequest, Repository};
 use crate::model::{CommitInfo, PerSide, Registration, Sha, Side};
@@ -17,6 +18,13 @@ pub struct Recipe {
     pub build: Build,
     /// `[toolchain]` of the side's own file.
     pub toolchain: Toolchain,
+}
+
+impl Recipe {
+    /// What building a commit by this recipe needs.
+    pub fn source<'a>(&'a self, commit: &'a CommitInfo) -> BuildSource<'a> {
+        BuildSource { commit, recipe: &self.build, arch: &self.toolchain.arch }
+    }
 }
 
 /// Everything that is settled before the first stage.

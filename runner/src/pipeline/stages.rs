@@ -162,9 +162,9 @@ impl Stages<'_> {
         let built = match &self.options.stored_builds {
             Some(stored) => self.restore(bench, side, stored.get(side)).await,
             None => {
-                let recipe = prepared.recipes.get(side);
+                let source = prepared.recipes.get(side).source(commit);
                 let vault = std::sync::Arc::clone(self.recorder.records().vault());
-                bench.build(side, commit, recipe, &*vault, self.progress).await
+                bench.build(side, &source, &*vault, self.progress).await
             }
         };
         let build = match built {
@@ -302,7 +302,7 @@ impl Stages<'_> {
         let before = repository.commit_info(&parent).await?;
         let recipe = super::prepare::recipe_of(repository, &parent, &self.prepared.recipes.head).await?;
         let vault = std::sync::Arc::clone(self.recorder.records().vault());
-        let (build, files) = bench.build_aside(&before, &recipe, &*vault, self.progress).await?;
+        let (build, files) = bench.build_aside(&recipe.source(&before), &*vault, self.progress).await?;
         if let Some(failure) = &build.failure {
             let words = crate::judge::failure_words(failure);
             anyhow::bail!("the state before the experiment, {}, does not build: {words}", parent.short());
