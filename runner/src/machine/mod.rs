@@ -1,5 +1,14 @@
 //! The machine: environment record, device, locks.
+//!
+//! Reads what the system tells about itself; must not change anything but lock files, and must
+//! not report a reading that is not there as zero.
 
+mod device;
+mod environment;
+mod gpu;
 mod lock;
 
+pub use device::{device_state, lock_device};
+pub use environment::Environment;
+pub use gpu::Gpu;
 pub use lock::{HeldLock, Holder, LockError};
