@@ -121,11 +121,19 @@ impl World {
         Workbench::open(self.plan().await).expect("the slot is free")
     }
 
+    fn source<'a>(&'a self, commit: &'a CommitInfo) -> BuildSource<'a> {
+        BuildSource {
+            commit,
+            recipe: &self.config.build,
+            arch: &self.config.toolchain.arch,
+        }
+    }
+
     async fn build(&self, bench: &mut Workbench, side: Side) -> BuildEvidence {
         bench
             .build(
                 side,
-                self.commits.get(side),
+                &self.source(self.commits.get(side)),
                 &self.store,
                 &Progress::silent(),
             )

@@ -29,7 +29,7 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
         (Some(a), Some(b)) => Some(sass::diff(a, b)),
         _ => None,
     };
-    let view = compare_view(&a.view(), &b.view(), delta.as_ref());
+    let view = compare_view(&a.view(), &b.view(), delta.as_ref(), &[]);
     if args.json {
         print!("{}", crate::render::json::compare_document(&view)?);
     } else {

@@ -40,4 +40,11 @@ impl Context {
         let repo = args.repo.unwrap_or_else(|| PathBuf::from("."));
         Ok(Context { dirs, repo })
     }
+
+    /// The disassembler of an installed toolchain, for commands on files without a campaign.
+    pub(super) fn installed_nvdisasm(&self) -> Option<PathBuf> {
+        let newest = crate::toolchain::pinned_versions().into_iter().next_back()?;
+        let bin = crate::toolchain::installed(newest, &self.dirs.cache)?.join("bin").join("nvdisasm");
+        bin.is_file().then_some(bin)
+    }
 }

@@ -3,10 +3,14 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::Context as _;
 
 use crate::config::Cuda;
+use super::Context;
 use crate::demo::{DemoRepo, DemoRound, Options, create, default_arch};
+use crate::pipeline::{self, Request};
+use crate::record::Records;
+use crate::term::LiveView;
 
 /// Makes a git repository from the sample campaign and runs every round of it.
 #[derive(Debug, clap::Args)]
@@ -36,11 +40,50 @@ fn parse_cuda(text: &str) -> Result<Cuda, String> {
     }
 }
 
+/// Makes the repository, books every round, and ends with the table and where the pages are.
+pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCode> {
+    let records = Records::open(&context.dirs).await?;
+    let live = LiveView::stderr();
+    let progress = live.progress();
+    let each = async |demo: &DemoRepo, round: &DemoRound| {
+        progress.note(format!("== {}", round.title));
+        let request = Request {
+            repo: demo.path.clone(),
+            base: Some(round.base.to_string()),
+            head: Some(round.head.to_string()),
+            toolchain: Some(demo.toolchain()),
+            ..Request::default()
+        };
+        pipeline::run(&request, &records, &context.dirs, &progress).await.map(drop)
+    };
+    let finish = async |_: &DemoRepo| {
+        live.finish();
+        show(&records, context).await
+    };
+    walk(args, each, finish).await
+}
+
+/// The campaign that the series' campaign.toml names.
+const CAMPAIGN: &str = "mmq-checks";
+
+async fn show(records: &Records, context: &Context) -> anyhow::Result<ExitCode> {
+    let campaign = crate::site::choose(records, Some(CAMPAIGN)).await?;
+    let site = context.dirs.data.join("site").join(CAMPAIGN);
+    let site = crate::site::write(records, &campaign, &site).await?;
+    let rows = records.table(CAMPAIGN).await?;
+    let rows: Vec<_> = rows.into_iter().map(|row| (CAMPAIGN.to_owned(), row)).collect();
+    print!("{}", super::show::list_text(&rows));
+    println!();
+    println!("the campaign's page: {}", site.index.display());
+    println!("one round in full:   runner show {}", rows.last().map_or(0, |(_, row)| row.run.0));
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Runs the rounds. The pipeline is the caller's: `each` runs one round, `finish` shows them all.
 ///
 /// # Errors
 /// Where the repository could not be made, or the caller's part failed.
-pub async fn run(
+async fn walk(
     args: Args,
     mut each: impl AsyncFnMut(&DemoRepo, &DemoRound) -> anyhow::Result<()>,
     finish: impl AsyncFnOnce(&DemoRepo) -> anyhow::Result<ExitCode>,
@@ -105,7 +148,7 @@ mod tests {
             seen = Some((demo.path.clone(), demo.options.arch.clone()));
             Ok(ExitCode::SUCCESS)
         };
-        run(args, each, finish).await.expect("the demo runs");
+        walk(args, each, finish).await.expect("the demo runs");
         let (path, arch) = seen.expect("finish ran");
         (titles, path, arch)
     }

@@ -19,7 +19,8 @@ pub(super) struct Args {
     /// Remove also what landed rounds and their bases need. Commits and rows always stay.
     #[arg(long)]
     also_kept_rounds: bool,
-    /// Remove built trees and mirrors from the cache folder, too; they are made again when needed.
+    /// Remove built trees that were not used for that long from the cache folder, too; they are
+    /// built again when needed.
     #[arg(long)]
     cache: bool,
     /// Print the plan as JSON.
@@ -46,30 +47,35 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
     }
     let applied = db::gc::apply(records.db(), store, &plan).await.context("removing")?;
     if !args.json {
-        println!("removed {} files, {} freed", applied.files, crate::render::bytes(applied.bytes));
+        println!("removed {} files, {} freed", applied.files, size(applied.bytes));
     }
     if args.cache {
-        let freed = crate::build::clear_cache(&context.dirs.cache).context("clearing the cache")?;
+        let unused = std::time::Duration::from_secs(u64::from(args.keep_days) * 24 * 60 * 60);
+        let trees = crate::build::prune(&context.dirs.cache, unused)?;
         if !args.json {
-            println!("removed built trees and mirrors, {} freed", crate::render::bytes(freed));
+            println!("removed {trees} built trees from the cache");
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
+fn size(bytes: i64) -> String {
+    crate::render::numbers::bytes(u64::try_from(bytes).unwrap_or(0))
+}
+
 fn print_plan(plan: &db::gc::Plan, dry_run: bool) {
     let verb = if dry_run { "would remove" } else { "removing" };
     for removal in plan.remove.iter().chain(&plan.orphans) {
-        let size = crate::render::bytes(removal.stored_bytes);
+        let size = size(removal.stored_bytes);
         println!("{verb} {}  {size:>10}  {}", &removal.sha256[..12], removal.reason);
     }
     for missing in &plan.missing {
         println!("missing  {}: the record expects it, and its file is gone", &missing[..12]);
     }
-    let kept = crate::render::bytes(plan.kept_bytes);
+    let kept = size(plan.kept_bytes);
     println!(
         "{verb} {}; {} artefacts ({kept}) stay, and every row of the record",
-        crate::render::bytes(plan.freed_bytes()),
+        size(plan.freed_bytes()),
         plan.kept,
     );
 }

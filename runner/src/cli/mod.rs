@@ -2,7 +2,6 @@
 //! Each subcommand has a file of its own; none of them holds logic beyond turning arguments
 //! into calls and results into output.
 
-mod check;
 mod compare;
 mod context;
 mod correct;
@@ -14,8 +13,6 @@ mod harness;
 mod index;
 mod init;
 mod inspect;
-mod listing;
-mod replay;
 mod run;
 mod show;
 
@@ -43,8 +40,6 @@ struct Arguments {
 enum Command {
     /// Write a commented campaign.toml for the repository at hand.
     Init(init::Args),
-    /// Say what is right and wrong with config, toolchain, device, permissions and disk.
-    Check(check::Args),
     /// Judge one commit against its base.
     Run(run::Args),
     /// Show what compiled kernels hold, in any binary.
@@ -59,8 +54,6 @@ enum Command {
     Correct(correct::Args),
     /// Write the campaign index: static pages that work from disk.
     Index(index::Args),
-    /// Rebuild and repeat a recorded run from its record.
-    Replay(replay::Args),
     /// Remove artefacts and built trees that no kept round needs.
     Gc(gc::Args),
     /// Make the sample campaign's repository and run its rounds.
@@ -112,17 +105,15 @@ async fn dispatch(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let context = Context::new(arguments.context)?;
     match arguments.command {
         Command::Init(args) => init::run(args).await,
-        Command::Check(args) => check::run(args, &context).await,
         Command::Run(args) => run::run(args, &context).await,
-        Command::Inspect(args) => inspect::run(args, &context).await,
+        Command::Inspect(args) => inspect::run(args, context.installed_nvdisasm()).await,
         Command::Show(args) => show::run(args, &context).await,
         Command::Compare(args) => compare::run(args, &context).await,
         Command::Decide(args) => decide::run(args, &context).await,
         Command::Correct(args) => correct::run(args, &context).await,
         Command::Index(args) => index::run(args, &context).await,
-        Command::Replay(args) => replay::run(args, &context).await,
         Command::Gc(args) => gc::run(args, &context).await,
         Command::Demo(args) => demo::run(args, &context).await,
-        Command::Harness(args) => harness::run(args, &context).await,
+        Command::Harness(args) => harness::run(&args),
     }
 }

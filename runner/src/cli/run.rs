@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 
 use super::Context;
-use crate::pipeline::{self, Request};
+use crate::pipeline::{self, Options, Request};
 use crate::record::{Presentable, Records};
 use crate::term::{Layout, LiveView, run_summary};
 
@@ -44,8 +44,8 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
         base: args.base,
         head: args.head,
         config: args.config,
-        seed: args.seed,
-        wait: args.wait,
+        toolchain: None,
+        options: Options { seed: args.seed, wait: args.wait, ..Options::default() },
     };
     let records = Records::open(&context.dirs).await?;
     let live = LiveView::stderr();

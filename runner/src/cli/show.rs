@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use super::Context;
 use crate::record::{Presentable, Records, Reference, TableRow};
-use crate::term::{Layout, show_summary};
+use crate::render::numbers;
+use crate::term::{Layout, RunLine, run_list, show_summary};
 
 /// Arguments of `runner show`.
 #[derive(Debug, clap::Args)]
@@ -72,9 +73,49 @@ async fn list(records: &Records, args: &Args) -> anyhow::Result<ExitCode> {
     } else if all.is_empty() {
         println!("no runs are recorded in {}", records.db().path().display());
     } else {
-        print!("{}", super::listing::table(&all, Layout::stdout()));
+        print!("{}", list_text(&all));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The list for a terminal.
+pub(super) fn list_text(rows: &[(String, TableRow)]) -> String {
+    let lines: Vec<RunLine> = rows.iter().map(|(campaign, row)| line(campaign, row)).collect();
+    run_list(&lines, Layout::stdout())
+}
+
+fn line(campaign: &str, row: &TableRow) -> RunLine {
+    let round = row.round.as_ref();
+    let effects = round.map(|round| {
+        let known = round.benches.iter().filter_map(|bench| {
+            let text = numbers::percent(bench.estimate?, bench.bar_percent);
+            Some(format!("{} {text}", bench.bench))
+        });
+        known.collect::<Vec<_>>().join(", ")
+    });
+    RunLine {
+        run: match row.replay_of {
+            Some(original) => format!("{} (replay of {original})", row.run),
+            None => row.run.to_string(),
+        },
+        campaign: campaign.to_owned(),
+        round: round.and_then(|round| round.round.clone()).unwrap_or_default(),
+        lever: round.map_or_else(|| row.subject.clone(), |round| round.lever.clone()),
+        verdict: verdict(row),
+        effects: effects.unwrap_or_default(),
+        date: numbers::day(row.started_at),
+        head: round.map(|round| round.head.short().to_owned()).unwrap_or_default(),
+    }
+}
+
+fn verdict(row: &TableRow) -> String {
+    match (&row.round, row.state) {
+        (Some(round), _) if round.corrected => format!("{} (corrected)", round.verdict),
+        (Some(round), _) => round.verdict.to_string(),
+        (None, db::RunState::Open) => "in progress, or killed".to_owned(),
+        (None, db::RunState::Interrupted) => "interrupted".to_owned(),
+        (None, db::RunState::Ended) => "not judged".to_owned(),
+    }
 }
 
 fn list_entry(campaign: &str, row: &TableRow) -> serde_json::Value {

@@ -39,6 +39,13 @@ pub struct DemoRepo {
     pub options: Options,
 }
 
+impl DemoRepo {
+    /// The toolchain to use in place of each side's.
+    pub fn toolchain(&self) -> crate::config::Toolchain {
+        crate::config::Toolchain { cuda: self.options.cuda.clone(), arch: self.options.arch.clone() }
+    }
+}
+
 /// One step: a commit against the one before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DemoRound {

@@ -247,6 +247,12 @@ impl Repository {
     }
 }
 
+/// Git's `user.name` as it is set for a folder; `None` where there is none, or no git.
+pub async fn user_name(folder: &Path) -> Option<String> {
+    let name = Git::new().at(folder).ask(["config", "user.name"]).await.ok()??;
+    (!name.is_empty()).then_some(name)
+}
+
 /// The first 16 hex digits of a SHA-256 over the parts.
 fn short_hash(parts: &[&[u8]]) -> String {
     let mut hash = Sha256::new();

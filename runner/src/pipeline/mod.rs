@@ -82,19 +82,19 @@ pub async fn execute(
     for note in &prepared.notes {
         progress.note(note.clone());
     }
-    let runner = own_program().await?;
+    let runner = own_program(&dirs.cache).await?;
     let uuid = crate::record::new_uuid();
     let alive = interrupted::Alive::mark(dirs, &uuid)?;
     let toolchain = stages::toolchain(&prepared, &dirs.cache, progress).await;
     let bench = stages::open_workbench(&prepared, &toolchain, dirs, &uuid, &runner)?;
-    let machine = machine::environment();
+    let machine = machine::Environment::read();
     let start = RunStart {
         uuid: uuid.clone(),
         config: &prepared.config,
         registration: &prepared.registration,
         commits: &prepared.commits,
         packs: packs(&prepared, records).await?,
-        machine: machine.fingerprinted(),
+        machine: crate::record::fingerprinted(&machine.fingerprint, &machine),
         toolchain: toolchain.as_ref().ok().map(stages::fingerprinted),
         seed: options.seed.unwrap_or_else(rand::random),
         runner_sha256: runner.sha256.clone(),
@@ -102,7 +102,7 @@ pub async fn execute(
     };
     let recorder = records.begin(&start).await?;
     let run = recorder.run();
-    let device = machine::device_state(&prepared.config);
+    let device = machine::device_state(&prepared.config, &machine);
     let seed = start.seed;
     let mut stages = stages::Stages {
         evidence: stages::first_evidence(&prepared, device),
@@ -140,12 +140,12 @@ pub struct OwnProgram {
     pub sha256: String,
 }
 
-async fn own_program() -> anyhow::Result<OwnProgram> {
+async fn own_program(cache: &std::path::Path) -> anyhow::Result<OwnProgram> {
     let path = std::env::current_exe().context("finding the program's own file")?;
-    let file = path.clone();
-    let sha256 = tokio::task::spawn_blocking(move || crate::toolchain::file_sha256(&file))
+    let (file, cache) = (path.clone(), cache.to_owned());
+    let sha256 = tokio::task::spawn_blocking(move || toolchain::file_sha256(&cache, &file))
         .await?
-        .with_context(|| format!("hashing {}", path.display()))?;
+        .context("hashing the program's own file")?;
     Ok(OwnProgram { path, sha256 })
 }
 

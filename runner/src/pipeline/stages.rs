@@ -9,7 +9,7 @@ use crate::inspect;
 use crate::machine::{self, Holder};
 use crate::measure::Measurement;
 use crate::model::{
-    BuildEvidence, CodeEvidence, CommitInfo, DeviceState, Evidence, Failure, Fault, PerSide,
+    BuildEvidence, CommitInfo, DeviceState, Evidence, Failure, Fault, PerSide,
     RevertEvidence, Side, Stage,
 };
 use crate::progress::{Event, Progress};
@@ -245,15 +245,10 @@ impl Stages<'_> {
     /// Compares the sides' code and the files that commands read.
     async fn compare(&mut self, reports: PerSide<sass::Report>) -> anyhow::Result<()> {
         let prepared = self.prepared;
-        let delta = sass::diff(&reports.base, &reports.head);
-        let changed =
-            prepared.repository.tree_diff(&prepared.commits.base.sha, &prepared.commits.head.sha);
-        let code = CodeEvidence {
-            occupancy: inspect::occupancies(&delta, &prepared.config.kernels),
-            runtime_files_changed: super::runtime::changed(&prepared.config, &changed.await?),
-            delta,
-            reports,
-        };
+        let commits = &prepared.commits;
+        let changed = prepared.repository.tree_diff(&commits.base.sha, &commits.head.sha).await?;
+        let read = super::runtime::changed(&prepared.config, &changed);
+        let code = inspect::compare(reports, &prepared.config.kernels, read)?;
         self.recorder.code(&code).await?;
         self.evidence.code = Some(code);
         Ok(())
@@ -277,7 +272,7 @@ impl Stages<'_> {
                 if let Some(head) = head {
                     let delta = sass::diff(&report, head);
                     revert.equal = Some(delta.is_identical());
-                    revert.detail = inspect::delta_words(&delta);
+                    revert.detail = differences(&delta);
                 }
                 revert.before = Some(before);
             }
@@ -313,11 +308,12 @@ impl Stages<'_> {
 
     async fn evaluate_claims(&mut self) -> anyhow::Result<()> {
         let Some(code) = &self.evidence.code else { return Ok(()) };
-        let facts = &self.prepared.config.kernels;
+        let facts: &[_] = &self.prepared.config.kernels;
+        let launches = inspect::LaunchFacts::new(facts)?;
         let context = crate::claims::ClaimContext {
             reports: &code.reports,
             facts: PerSide { base: facts, head: facts },
-            occupancy: &|_, kernel| inspect::occupancy(kernel, facts),
+            occupancy: &|_, kernel| inspect::kernel_occupancy(kernel, &launches),
         };
         let claims = crate::claims::evaluate(&self.evidence.registration.claims, &context);
         self.recorder.claims(&claims).await?;
@@ -332,8 +328,8 @@ impl Stages<'_> {
             self.recorder.uuid(),
             &format!("run {} of {}", self.recorder.run(), self.prepared.config.campaign.name),
         );
-        let lock = machine::lock_device(&self.dirs.locks, id, &holder, self.options.wait, self.progress);
-        let _lock = match lock.await {
+        let wait = self.options.wait.then_some(self.progress);
+        let _lock = match machine::lock_device(&self.dirs.locks, id, &holder, wait).await {
             Ok(lock) => lock,
             Err(error) => return self.fault(Stage::Gates, None, None, &error.into()).await,
         };
@@ -390,7 +386,20 @@ async fn inspect_files(
         paths: vec![bench.slot_path().to_string_lossy().into_owned()],
         commits: vec![commit.sha.to_string()],
     };
-    Ok(inspect::report(files, toolchain.nvdisasm.clone(), mask).await?)
+    let inputs = files.into_iter().map(|(name, path)| sass::InspectInput { path, name }).collect();
+    let options = sass::Options { nvdisasm: toolchain.nvdisasm.clone(), mask };
+    Ok(inspect::inspect(inputs, options).await?)
+}
+
+/// What differs, for people: names of kernels and files.
+fn differences(delta: &sass::Delta) -> Vec<String> {
+    let said = |what: &str, kernel: &sass::Kernel| format!("{} {what}", kernel.name);
+    let added = delta.added.iter().map(|kernel| said("is new", kernel));
+    let removed = delta.removed.iter().map(|kernel| said("is missing", kernel));
+    let renamed = delta.renamed.iter().map(|(old, new)| format!("{} is called {}", old.name, new.name));
+    let changed = delta.changed.iter().map(|(_, kernel)| said("differs", kernel));
+    let host = delta.host_changed.iter().map(|file| format!("{file} differs outside its kernels"));
+    added.chain(removed).chain(renamed).chain(changed).chain(host).collect()
 }
 
 fn build_summary(build: &BuildEvidence) -> (String, bool) {

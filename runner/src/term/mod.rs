@@ -2,6 +2,7 @@
 //! the views of [`crate::render`]; decides nothing and reads no record.
 
 mod layout;
+mod list;
 mod live;
 mod record;
 mod reporter;
@@ -14,6 +15,7 @@ mod writer;
 mod tests;
 
 pub use layout::Layout;
+pub use list::{RunLine, run_list};
 pub use live::LiveView;
 pub use reporter::{Line, Mark, Reporter, Update};
 pub use summary::{compare_summary, run_summary, show_summary};

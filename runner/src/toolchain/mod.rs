@@ -144,6 +144,15 @@ impl ToolchainError {
     }
 }
 
+/// SHA-256 of a program's file, hex; remembered in the cache folder for as long as the file's
+/// size and time of change stay the same.
+pub fn file_sha256(cache: &Path, path: &Path) -> Result<String, ToolchainError> {
+    let mut tools = tools::Tools::open(cache);
+    let record = tools.hash_only("", path)?;
+    tools.save();
+    Ok(record.sha256)
+}
+
 /// The versions that can be installed.
 pub fn pinned_versions() -> Vec<&'static str> {
     pinned::PINNED.iter().map(|pinned| pinned.version).collect()
