@@ -37,11 +37,17 @@ pub async fn choose(records: &Records, wanted: Option<&str>) -> anyhow::Result<C
         Some(wanted) => {
             all.retain(|(name, _)| name == wanted);
             if all.is_empty() {
-                bail!("there is no campaign `{wanted}` in the database; there are: {}", known.join(", "));
+                bail!(
+                    "there is no campaign `{wanted}` in the database; there are: {}",
+                    known.join(", ")
+                );
             }
         }
         None if all.len() > 1 => {
-            bail!("the database holds several campaigns: name one with --campaign: {}", known.join(", "))
+            bail!(
+                "the database holds several campaigns: name one with --campaign: {}",
+                known.join(", ")
+            )
         }
         None => {}
     }
@@ -74,7 +80,11 @@ pub async fn write(records: &Records, campaign: &CampaignName, out: &Path) -> an
     put(&index, &index_page(&input)?)?;
     let document = json::campaign_document(&view::rounds_view(&rounds, None))?;
     put(&out.join("campaign.json"), &document)?;
-    Ok(Site { index, rounds: rounds.len(), document })
+    Ok(Site {
+        index,
+        rounds: rounds.len(),
+        document,
+    })
 }
 
 /// Writes a file whole or not at all.
@@ -85,7 +95,9 @@ fn put(path: &Path, text: &str) -> anyhow::Result<()> {
     let mut file = tempfile::NamedTempFile::new_in(folder).with_context(writing)?;
     std::io::Write::write_all(&mut file, text.as_bytes()).with_context(writing)?;
     let readable = std::os::unix::fs::PermissionsExt::from_mode(0o644);
-    file.as_file().set_permissions(readable).with_context(writing)?;
+    file.as_file()
+        .set_permissions(readable)
+        .with_context(writing)?;
     file.persist(path).with_context(writing)?;
     Ok(())
 }

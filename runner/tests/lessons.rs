@@ -38,7 +38,10 @@ fn lesson_1_base_is_built_from_its_commit_not_taken_from_the_checkout() {
     assert_eq!(sha.len(), 64);
     assert_ne!(run.at("/evidence/builds/head/outputs/0/artifact"), sha);
     let left = std::fs::read_to_string(scenario.repo().join("engine")).expect("the file");
-    assert!(left.contains("1.0 tok/s"), "the user's checkout was touched");
+    assert!(
+        left.contains("1.0 tok/s"),
+        "the user's checkout was touched"
+    );
 }
 
 #[test]
@@ -47,16 +50,25 @@ fn lesson_2_each_side_is_the_commit_it_says() {
     // The checkout stands on another branch, with uncommitted changes.
     scenario.git(&["checkout", "-q", "-b", "other", "HEAD~1"]);
     scenario.edit("engine.c", FASTER.0, "#define SPEED 1.0");
-    let run = scenario.run(&["--base", "main~1", "--head", "main"]).expect_verdict("LANDED");
+    let run = scenario
+        .run(&["--base", "main~1", "--head", "main"])
+        .expect_verdict("LANDED");
     for (side, name) in [("base", "main~1"), ("head", "main")] {
         let sha = run.at(&format!("/evidence/commits/{side}/sha"));
-        assert_eq!(sha.as_str(), Some(scenario.git(&["rev-parse", name]).as_str()));
+        assert_eq!(
+            sha.as_str(),
+            Some(scenario.git(&["rev-parse", name]).as_str())
+        );
         let tree = run.at(&format!("/evidence/commits/{side}/tree"));
         let expected = scenario.git(&["rev-parse", &format!("{name}^{{tree}}")]);
         assert_eq!(tree.as_str(), Some(expected.as_str()));
     }
     let status = scenario.git(&["status", "--porcelain"]);
-    assert_eq!(status.trim(), "M engine.c", "the user's checkout was touched");
+    assert_eq!(
+        status.trim(),
+        "M engine.c",
+        "the user's checkout was touched"
+    );
 }
 
 #[test]
@@ -67,13 +79,23 @@ fn lesson_3_base_is_measured_again_in_every_window_but_built_once() {
     assert_eq!(first.at("/evidence/builds/base/cached"), false);
     assert_eq!(second.at("/evidence/builds/base/cached"), true);
     let base_values = |run: &common::Run| -> Vec<String> {
-        let samples = run.at("/evidence/benches/0/samples").as_array().cloned().expect("samples");
-        let base = samples.iter().filter(|s| s["side"] == "base" && s["role"] == "pair");
+        let samples = run
+            .at("/evidence/benches/0/samples")
+            .as_array()
+            .cloned()
+            .expect("samples");
+        let base = samples
+            .iter()
+            .filter(|s| s["side"] == "base" && s["role"] == "pair");
         base.map(|s| s["value"].to_string()).collect()
     };
     assert_eq!(base_values(&first).len(), 6);
     assert_eq!(base_values(&second).len(), 6);
-    assert_ne!(base_values(&first), base_values(&second), "samples were reused");
+    assert_ne!(
+        base_values(&first),
+        base_values(&second),
+        "samples were reused"
+    );
 }
 
 #[test]
@@ -84,7 +106,10 @@ fn lesson_7_poisoned_build_state_does_not_reach_the_build() {
     scenario.write("build/CMakeCache.txt", "CMAKE_CUDA_COMPILER=/old/nvcc\n");
     std::fs::write(scenario.path("home/.profile"), "exit 3\n").expect("a file");
     let mut command = scenario.command();
-    command.args(["run", "--json"]).env("CFLAGS", "-DSPEED=1").env("MAKEFLAGS", "-n");
+    command
+        .args(["run", "--json"])
+        .env("CFLAGS", "-DSPEED=1")
+        .env("MAKEFLAGS", "-n");
     command.env("CPATH", "/nonexistent").env("LD_PRELOAD", "");
     let output = command.output().expect("runner starts");
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a document");
@@ -96,11 +121,25 @@ fn lesson_12_a_crash_is_never_a_zero() {
     let crash = "#define SPEED (abort(), 1.0)";
     let scenario = with_head("engine: crashes", FASTER.0, crash);
     let run = scenario.run(&[]).expect_verdict("BROKEN");
-    let samples = run.at("/evidence/benches/0/samples").as_array().cloned().expect("samples");
+    let samples = run
+        .at("/evidence/benches/0/samples")
+        .as_array()
+        .cloned()
+        .expect("samples");
     let head: Vec<_> = samples.iter().filter(|s| s["side"] == "head").collect();
-    assert!(head.len() >= 2, "head is launched twice before it is called broken");
-    assert!(head.iter().all(|s| s["value"].is_null() && s["failure"]["kind"] == "signal"));
-    assert!(!run.outcome.text().contains("-100"), "{}", run.outcome.text());
+    assert!(
+        head.len() >= 2,
+        "head is launched twice before it is called broken"
+    );
+    assert!(
+        head.iter()
+            .all(|s| s["value"].is_null() && s["failure"]["kind"] == "signal")
+    );
+    assert!(
+        !run.outcome.text().contains("-100"),
+        "{}",
+        run.outcome.text()
+    );
 
     // Base crashes too: the apparatus is at fault, not head.
     let scenario = Scenario::engine();
@@ -110,7 +149,11 @@ fn lesson_12_a_crash_is_never_a_zero() {
     scenario.edit("engine.c", "FIRST_TOKEN 7", "FIRST_TOKEN (3 + 4)");
     scenario.edit("engine.c", "return 2", "return 3");
     scenario.commit("engine: another exit status");
-    scenario.run(&[]).expect_verdict("ENV-INVALID").outcome.expect_code(3);
+    scenario
+        .run(&[])
+        .expect_verdict("ENV-INVALID")
+        .outcome
+        .expect_code(3);
 }
 
 #[test]
@@ -118,7 +161,11 @@ fn lesson_12_a_head_that_does_not_compile_is_broken_with_the_first_error() {
     let scenario = with_head("engine: typo", "return 0;", "return zero;");
     let run = scenario.run(&[]).expect_verdict("BROKEN");
     assert!(run.reasons().contains("zero"), "{}", run.reasons());
-    assert!(run.at("/evidence/benches").as_array().is_none_or(Vec::is_empty));
+    assert!(
+        run.at("/evidence/benches")
+            .as_array()
+            .is_none_or(Vec::is_empty)
+    );
 
     let scenario = Scenario::engine();
     scenario.edit("engine.c", "return 0;", "return zero;");
@@ -131,7 +178,11 @@ fn lesson_12_a_head_that_does_not_compile_is_broken_with_the_first_error() {
 
 #[test]
 fn lesson_13_a_missing_figure_is_not_a_pass() {
-    let scenario = with_head("engine: says nothing", "printf(\"nmse %g\\n\", PARITY_ERROR)", "(void)0");
+    let scenario = with_head(
+        "engine: says nothing",
+        "printf(\"nmse %g\\n\", PARITY_ERROR)",
+        "(void)0",
+    );
     let run = scenario.run(&[]).expect_verdict("BROKEN");
     let gates = run.at("/evidence/gates").to_string();
     assert!(gates.contains("no-data"), "{gates}");
@@ -145,14 +196,25 @@ fn lesson_14_two_empty_outputs_are_not_identical() {
     scenario.edit("engine.c", FASTER.0, FASTER.1);
     scenario.commit("engine: faster");
     let run = scenario.run(&[]);
-    let verdict = run.at("/judgement/verdict").as_str().unwrap_or_default().to_owned();
-    assert!(["BROKEN", "ENV-INVALID"].contains(&verdict.as_str()), "{verdict}");
+    let verdict = run
+        .at("/judgement/verdict")
+        .as_str()
+        .unwrap_or_default()
+        .to_owned();
+    assert!(
+        ["BROKEN", "ENV-INVALID"].contains(&verdict.as_str()),
+        "{verdict}"
+    );
     assert!(run.reasons().contains("32"), "{}", run.reasons());
 }
 
 #[test]
 fn a_changed_token_is_shown_with_its_place() {
-    let scenario = with_head("engine: other token", "FIRST_TOKEN + i", "FIRST_TOKEN + i + (i == 5)");
+    let scenario = with_head(
+        "engine: other token",
+        "FIRST_TOKEN + i",
+        "FIRST_TOKEN + i + (i == 5)",
+    );
     let run = scenario.run(&[]).expect_verdict("BROKEN");
     let gates = run.at("/evidence/gates").to_string();
     assert!(gates.contains("12") && gates.contains("13"), "{gates}");
@@ -164,30 +226,69 @@ fn lesson_17_one_wild_base_sample_decides_nothing() {
     // One launch in twelve or so is half as fast; decided by a counter that the test owns.
     let wild = "#define SPEED speed()\nstatic double speed(void) { FILE *f = fopen(getenv(\"COUNTER\"), \"a+\"); int n = 0; while (fgetc(f) != EOF) n++; fputc('x', f); fclose(f); return n == 3 ? 51.0 : 100.0; }";
     scenario.edit("engine.c", FASTER.0, "");
-    scenario.edit("engine.c", "static double noise", &format!("{wild}\nstatic double noise"));
+    scenario.edit(
+        "engine.c",
+        "static double noise",
+        &format!("{wild}\nstatic double noise"),
+    );
     let counter = scenario.path("counter");
-    scenario.edit("campaign.toml", "[protocol]", &format!("[environment]\nset = {{ COUNTER = \"{}\" }}\n\n[protocol]", counter.display()));
+    scenario.edit(
+        "campaign.toml",
+        "[protocol]",
+        &format!(
+            "[environment]\nset = {{ COUNTER = \"{}\" }}\n\n[protocol]",
+            counter.display()
+        ),
+    );
     scenario.commit("engine: wild");
     scenario.edit("engine.c", "return 2", "return 3");
     scenario.commit("engine: another exit status");
     let run = scenario.run(&[]);
-    let verdict = run.at("/judgement/verdict").as_str().unwrap_or_default().to_owned();
-    assert!(["REVERTED", "INCONCLUSIVE"].contains(&verdict.as_str()), "{verdict}\n{}", run.outcome.text());
+    let verdict = run
+        .at("/judgement/verdict")
+        .as_str()
+        .unwrap_or_default()
+        .to_owned();
+    assert!(
+        ["REVERTED", "INCONCLUSIVE"].contains(&verdict.as_str()),
+        "{verdict}\n{}",
+        run.outcome.text()
+    );
 }
 
 #[test]
 fn lesson_28_the_state_is_in_the_database_and_a_failed_run_does_not_block_the_next() {
     let scenario = Scenario::engine();
-    scenario.edit("Makefile", "engine: engine.c", "engine: engine.c $(if $(BREAK),missing)");
-    scenario.edit("campaign.toml", "[protocol]", "[environment]\nallow = [\"BREAK\"]\n\n[protocol]");
+    scenario.edit(
+        "Makefile",
+        "engine: engine.c",
+        "engine: engine.c $(if $(BREAK),missing)",
+    );
+    scenario.edit(
+        "campaign.toml",
+        "[protocol]",
+        "[environment]\nallow = [\"BREAK\"]\n\n[protocol]",
+    );
     scenario.commit("engine: breakable");
     scenario.edit("engine.c", FASTER.0, FASTER.1);
     scenario.commit("engine: faster");
-    let output = scenario.command().args(["run", "--json"]).env("BREAK", "1").output().expect("runs");
+    let output = scenario
+        .command()
+        .args(["run", "--json"])
+        .env("BREAK", "1")
+        .output()
+        .expect("runs");
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a document");
-    assert_eq!(document["judgement"]["verdict"], "ENV-INVALID", "{document:#}");
+    assert_eq!(
+        document["judgement"]["verdict"], "ENV-INVALID",
+        "{document:#}"
+    );
     let run = scenario.run(&[]).expect_verdict("LANDED");
-    assert_ne!(run.at("/run/id"), &document["run"]["id"], "the earlier record was overwritten");
+    assert_ne!(
+        run.at("/run/id"),
+        &document["run"]["id"],
+        "the earlier record was overwritten"
+    );
     let list = scenario.runner(&["show", "--json"]).expect_code(0);
     let list: serde_json::Value = serde_json::from_str(&list.stdout).expect("a document");
     assert_eq!(list["runs"].as_array().map(Vec::len), Some(2), "{list:#}");
@@ -200,13 +301,31 @@ fn lesson_30_a_correction_keeps_what_it_corrects() {
     let id = run.at("/run/id").to_string();
     let reason = "the base binary was a debug build";
     scenario
-        .runner(&["correct", &id, "--field", "bench:speed:estimate", "--value", "3.1", "--reason", reason])
+        .runner(&[
+            "correct",
+            &id,
+            "--field",
+            "bench:speed:estimate",
+            "--value",
+            "3.1",
+            "--reason",
+            reason,
+            "--by",
+            "A Person",
+        ])
         .expect_code(0);
     let shown = scenario.runner(&["show", &id]).expect_code(0).stdout;
     assert!(shown.contains("3.1") && shown.contains(reason), "{shown}");
-    let again = scenario.runner(&["show", &id, "--json"]).expect_code(0).stdout;
+    let again = scenario
+        .runner(&["show", &id, "--json"])
+        .expect_code(0)
+        .stdout;
     let again: serde_json::Value = serde_json::from_str(&again).expect("a document");
-    assert_eq!(again["judgement"]["benches"], *run.at("/judgement/benches"), "the old figure is gone");
+    assert_eq!(
+        again["judgement"]["benches"],
+        *run.at("/judgement/benches"),
+        "the old figure is gone"
+    );
 }
 
 #[test]
@@ -217,7 +336,10 @@ fn lesson_32_documents_hold_finite_numbers_only() {
         let scenario = with_head("engine: odd value", from, &to);
         let run = scenario.run(&[]).expect_verdict("BROKEN");
         let text = &run.outcome.stdout;
-        assert!(!text.contains("NaN") && !text.contains("Infinity"), "{printed}: {text}");
+        assert!(
+            !text.contains("NaN") && !text.contains("Infinity"),
+            "{printed}: {text}"
+        );
     }
 }
 
@@ -225,7 +347,11 @@ fn lesson_32_documents_hold_finite_numbers_only() {
 fn a_value_in_another_unit_is_refused() {
     let scenario = with_head("engine: other unit", "%.4f tok/s", "%.4f s");
     let run = scenario.run(&[]).expect_verdict("BROKEN");
-    assert!(run.at("/evidence/benches").to_string().contains("other-unit"));
+    assert!(
+        run.at("/evidence/benches")
+            .to_string()
+            .contains("other-unit")
+    );
 }
 
 #[test]
@@ -233,9 +359,19 @@ fn lesson_34_a_change_of_documents_costs_no_launch() {
     let scenario = with_head("engine: same", "return 0;", "return 0; /* as before */");
     scenario.edit("README.md", "toy", "small");
     scenario.commit("docs: a word");
-    let run = scenario.run(&["--base", "HEAD~2"]).expect_verdict("NO CHANGE");
-    assert!(run.at("/evidence/benches").as_array().is_none_or(Vec::is_empty));
-    assert!(run.at("/evidence/gates").as_array().is_none_or(Vec::is_empty));
+    let run = scenario
+        .run(&["--base", "HEAD~2"])
+        .expect_verdict("NO CHANGE");
+    assert!(
+        run.at("/evidence/benches")
+            .as_array()
+            .is_none_or(Vec::is_empty)
+    );
+    assert!(
+        run.at("/evidence/gates")
+            .as_array()
+            .is_none_or(Vec::is_empty)
+    );
     run.outcome.expect_code(0);
 }
 
@@ -243,13 +379,20 @@ fn lesson_34_a_change_of_documents_costs_no_launch() {
 fn a_changed_file_that_a_command_reads_is_a_change() {
     let scenario = Scenario::engine();
     scenario.write("prompt.txt", "one\n");
-    scenario.edit("campaign.toml", "\"./engine\", \"bench\"", "\"./engine\", \"bench\", \"prompt.txt\"");
+    scenario.edit(
+        "campaign.toml",
+        "\"./engine\", \"bench\"",
+        "\"./engine\", \"bench\", \"prompt.txt\"",
+    );
     scenario.commit("bench: a prompt");
     scenario.write("prompt.txt", "two\n");
     scenario.commit("bench: another prompt");
     let run = scenario.run(&[]);
     assert_ne!(run.at("/judgement/verdict"), "NO CHANGE");
-    assert_eq!(run.at("/evidence/code/runtime_files_changed/0"), "prompt.txt");
+    assert_eq!(
+        run.at("/evidence/code/runtime_files_changed/0"),
+        "prompt.txt"
+    );
 }
 
 #[test]
@@ -258,14 +401,21 @@ fn a_revert_is_verified_by_its_machine_code() {
     scenario.git(&["revert", "--no-edit", "HEAD"]);
     let run = scenario.run(&[]).expect_verdict("REVERTED");
     assert_eq!(run.at("/judgement/revert_verified"), true);
-    assert!(run.at("/evidence/benches").as_array().is_none_or(Vec::is_empty), "it was measured");
+    assert!(
+        run.at("/evidence/benches")
+            .as_array()
+            .is_none_or(Vec::is_empty),
+        "it was measured"
+    );
 
     // A "revert" that is none.
     let scenario = with_head("engine: slower", FASTER.0, "#define SPEED 95.0");
     scenario.git(&["revert", "--no-commit", "HEAD"]);
     scenario.edit("engine.c", "return 2", "return 3");
     let sha = scenario.git(&["rev-parse", "HEAD"]);
-    scenario.commit(&format!("Revert \"engine: slower\"\n\nThis reverts commit {sha}."));
+    scenario.commit(&format!(
+        "Revert \"engine: slower\"\n\nThis reverts commit {sha}."
+    ));
     let run = scenario.run(&[]);
     assert_eq!(run.at("/judgement/revert_verified"), false);
     assert_eq!(run.at("/judgement/verdict"), "LANDED", "{}", run.reasons());

@@ -5,7 +5,10 @@
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the workspace")
+        .to_owned()
 }
 
 fn rust_files() -> Vec<(String, String)> {
@@ -21,7 +24,11 @@ fn rust_files() -> Vec<(String, String)> {
             }
         }
     }
-    assert!(found.len() > 20, "the walk found only {} files", found.len());
+    assert!(
+        found.len() > 20,
+        "the walk found only {} files",
+        found.len()
+    );
     found
 }
 
@@ -41,7 +48,8 @@ fn libraries_stay_behind_their_borders() {
     let mut wrong = Vec::new();
     for (file, text) in rust_files() {
         for (library, allowed) in BORDERS {
-            if file == "runner/tests/tidy.rs" || allowed.iter().any(|place| file.starts_with(place)) {
+            if file == "runner/tests/tidy.rs" || allowed.iter().any(|place| file.starts_with(place))
+            {
                 continue;
             }
             for (number, line) in text.lines().enumerate() {
@@ -52,7 +60,11 @@ fn libraries_stay_behind_their_borders() {
             }
         }
     }
-    assert!(wrong.is_empty(), "used outside its place:\n{}", wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "used outside its place:\n{}",
+        wrong.join("\n")
+    );
 }
 
 #[test]
@@ -63,7 +75,10 @@ fn unsafe_code_is_in_one_module() {
             !code.starts_with("//") && (code.contains("unsafe {") || code.starts_with("unsafe "))
         });
         if uses && file != "runner/tests/tidy.rs" {
-            assert!(file.starts_with("kernels/src/device/cuda"), "{file} holds unsafe code");
+            assert!(
+                file.starts_with("kernels/src/device/cuda"),
+                "{file} holds unsafe code"
+            );
         }
     }
 }
@@ -74,9 +89,18 @@ fn lints_are_silenced_with_a_reason_only() {
         if file == "runner/tests/tidy.rs" {
             continue;
         }
-        assert!(!text.contains("#[allow("), "{file}: use #[expect(…, reason = …)]");
-        assert!(!text.contains("#![allow("), "{file}: use #![expect(…, reason = …)]");
-        assert!(!text.contains("#[ignore"), "{file}: a test is never skipped silently");
+        assert!(
+            !text.contains("#[allow("),
+            "{file}: use #[expect(…, reason = …)]"
+        );
+        assert!(
+            !text.contains("#![allow("),
+            "{file}: use #![expect(…, reason = …)]"
+        );
+        assert!(
+            !text.contains("#[ignore"),
+            "{file}: a test is never skipped silently"
+        );
     }
 }
 
@@ -97,7 +121,10 @@ fn files_hold_one_idea() {
 fn the_store_knows_nothing_of_the_others() {
     let manifest = std::fs::read_to_string(root().join("db/Cargo.toml")).expect("a manifest");
     for other in ["runner", "kernels", "sass"] {
-        assert!(!manifest.contains(&format!("{other}.")), "db depends on {other}");
+        assert!(
+            !manifest.contains(&format!("{other}.")),
+            "db depends on {other}"
+        );
     }
     let manifest = std::fs::read_to_string(root().join("sass/Cargo.toml")).expect("a manifest");
     for other in ["runner.", "kernels.", "db.", "tokio", "sqlx"] {
@@ -110,7 +137,10 @@ fn ci_runs_the_commands_that_the_readme_gives() {
     let readme = std::fs::read_to_string(root().join("README.md")).expect("a README");
     let ci = std::fs::read_to_string(root().join(".ci/run")).expect(".ci/run");
     for command in ["cargo run --release -- demo", "cargo test --workspace"] {
-        assert!(readme.contains(command), "the README does not give `{command}`");
+        assert!(
+            readme.contains(command),
+            "the README does not give `{command}`"
+        );
         assert!(ci.contains(command), ".ci/run does not run `{command}`");
     }
 }

@@ -22,8 +22,12 @@ pub(super) struct Args {
 /// Compares the heads of two runs.
 pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCode> {
     let records = Records::open_existing(&context.dirs).await?;
-    let a = records.present(records.resolve(&Reference::parse(&args.a)).await?.run).await?;
-    let b = records.present(records.resolve(&Reference::parse(&args.b)).await?.run).await?;
+    let a = records
+        .present(records.resolve(&Reference::parse(&args.a)).await?.run)
+        .await?;
+    let b = records
+        .present(records.resolve(&Reference::parse(&args.b)).await?.run)
+        .await?;
     let reports = (a.stored.head_report(), b.stored.head_report());
     let delta = match reports {
         (Some(a), Some(b)) => Some(sass::diff(a, b)),

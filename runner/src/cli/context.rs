@@ -13,13 +13,31 @@ pub(super) struct Args {
     #[arg(long, short = 'C', global = true, value_name = "DIR")]
     repo: Option<PathBuf>,
     /// Folder of the database and artefacts [default: $XDG_DATA_HOME/roundhouse].
-    #[arg(long, global = true, env = "ROUNDHOUSE_DATA", value_name = "DIR", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        env = "ROUNDHOUSE_DATA",
+        value_name = "DIR",
+        hide_env_values = true
+    )]
     data: Option<PathBuf>,
     /// Folder of toolchains, mirrors and built trees [default: $XDG_CACHE_HOME/roundhouse].
-    #[arg(long, global = true, env = "ROUNDHOUSE_CACHE", value_name = "DIR", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        env = "ROUNDHOUSE_CACHE",
+        value_name = "DIR",
+        hide_env_values = true
+    )]
     cache: Option<PathBuf>,
     /// Folder of the machine-wide device locks.
-    #[arg(long, global = true, env = "ROUNDHOUSE_LOCKS", value_name = "DIR", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        env = "ROUNDHOUSE_LOCKS",
+        value_name = "DIR",
+        hide_env_values = true
+    )]
     locks: Option<PathBuf>,
 }
 
@@ -35,16 +53,21 @@ pub struct Context {
 impl Context {
     /// Resolves folders from arguments and environment.
     pub(super) fn new(args: Args) -> anyhow::Result<Context> {
-        let dirs = Dirs::resolve(args.data, args.cache, args.locks)
-            .context("cannot tell where to keep data: set HOME, or ROUNDHOUSE_DATA and ROUNDHOUSE_CACHE")?;
+        let dirs = Dirs::resolve(args.data, args.cache, args.locks).context(
+            "cannot tell where to keep data: set HOME, or ROUNDHOUSE_DATA and ROUNDHOUSE_CACHE",
+        )?;
         let repo = args.repo.unwrap_or_else(|| PathBuf::from("."));
         Ok(Context { dirs, repo })
     }
 
     /// The disassembler of an installed toolchain, for commands on files without a campaign.
     pub(super) fn installed_nvdisasm(&self) -> Option<PathBuf> {
-        let newest = crate::toolchain::pinned_versions().into_iter().next_back()?;
-        let bin = crate::toolchain::installed(newest, &self.dirs.cache)?.join("bin").join("nvdisasm");
+        let newest = crate::toolchain::pinned_versions()
+            .into_iter()
+            .next_back()?;
+        let bin = crate::toolchain::installed(newest, &self.dirs.cache)?
+            .join("bin")
+            .join("nvdisasm");
         bin.is_file().then_some(bin)
     }
 }

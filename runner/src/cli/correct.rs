@@ -50,6 +50,9 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
         .correct(found.run, &request)
         .await
         .with_context(|| format!("correcting {} of run {}", args.field, found.run))?;
-    println!("run {}: {} was {old}, is {} from now on", found.run, args.field, args.value);
+    println!(
+        "run {}: {} was {old}, is {} from now on",
+        found.run, args.field, args.value
+    );
     Ok(ExitCode::SUCCESS)
 }

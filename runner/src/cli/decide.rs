@@ -33,7 +33,11 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
     let records = Records::open_existing(&context.dirs).await?;
     let found = records.resolve(&Reference::parse(&args.run)).await?;
     let by = super::person(args.by, &context.repo).await?;
-    let action = if args.land { DecisionAction::Land } else { DecisionAction::Revert };
+    let action = if args.land {
+        DecisionAction::Land
+    } else {
+        DecisionAction::Revert
+    };
     let judgement = records
         .decide(found.run, action, &args.reason, &by)
         .await

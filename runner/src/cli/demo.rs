@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 
-use crate::config::Cuda;
 use super::Context;
+use crate::config::Cuda;
 use crate::demo::{DemoRepo, DemoRound, Options, create, default_arch};
 use crate::pipeline::{self, Request};
 use crate::record::Records;
@@ -54,7 +54,9 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
             toolchain: Some(demo.toolchain()),
             ..Request::default()
         };
-        pipeline::run(&request, &records, &context.dirs, &progress).await.map(drop)
+        pipeline::run(&request, &records, &context.dirs, &progress)
+            .await
+            .map(drop)
     };
     let finish = async |_: &DemoRepo| {
         live.finish();
@@ -71,11 +73,17 @@ async fn show(records: &Records, context: &Context) -> anyhow::Result<ExitCode> 
     let site = context.dirs.data.join("site").join(CAMPAIGN);
     let site = crate::site::write(records, &campaign, &site).await?;
     let rows = records.table(CAMPAIGN).await?;
-    let rows: Vec<_> = rows.into_iter().map(|row| (CAMPAIGN.to_owned(), row)).collect();
+    let rows: Vec<_> = rows
+        .into_iter()
+        .map(|row| (CAMPAIGN.to_owned(), row))
+        .collect();
     print!("{}", super::show::list_text(&rows));
     println!();
     println!("the campaign's page: {}", site.index.display());
-    println!("one round in full:   runner show {}", rows.last().map_or(0, |(_, row)| row.run.0));
+    println!(
+        "one round in full:   runner show {}",
+        rows.last().map_or(0, |(_, row)| row.run.0)
+    );
     Ok(ExitCode::SUCCESS)
 }
 

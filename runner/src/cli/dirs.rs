@@ -27,7 +27,11 @@ impl Dirs {
         let cache = cache.or_else(|| user_folder("XDG_CACHE_HOME", ".cache"))?;
         let locks = locks.unwrap_or_else(|| std::env::temp_dir().join("roundhouse-locks"));
         let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
-        Some(Dirs { data: absolute(data), cache: absolute(cache), locks: absolute(locks) })
+        Some(Dirs {
+            data: absolute(data),
+            cache: absolute(cache),
+            locks: absolute(locks),
+        })
     }
 
     /// The database's file.

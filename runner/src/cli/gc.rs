@@ -35,7 +35,9 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
     let policy = records.gc_policy(args.keep_days, !args.also_kept_rounds, now());
     let plan = {
         let mut read = records.db().read().await?;
-        db::gc::plan(&mut read, store, &policy).await.context("planning what to remove")?
+        db::gc::plan(&mut read, store, &policy)
+            .await
+            .context("planning what to remove")?
     };
     if args.json {
         println!("{}", plan_document(&plan, args.dry_run));
@@ -45,9 +47,15 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
     if args.dry_run {
         return Ok(ExitCode::SUCCESS);
     }
-    let applied = db::gc::apply(records.db(), store, &plan).await.context("removing")?;
+    let applied = db::gc::apply(records.db(), store, &plan)
+        .await
+        .context("removing")?;
     if !args.json {
-        println!("removed {} files, {} freed", applied.files, size(applied.bytes));
+        println!(
+            "removed {} files, {} freed",
+            applied.files,
+            size(applied.bytes)
+        );
     }
     if args.cache {
         let unused = std::time::Duration::from_secs(u64::from(args.keep_days) * 24 * 60 * 60);
@@ -67,10 +75,17 @@ fn print_plan(plan: &db::gc::Plan, dry_run: bool) {
     let verb = if dry_run { "would remove" } else { "removing" };
     for removal in plan.remove.iter().chain(&plan.orphans) {
         let size = size(removal.stored_bytes);
-        println!("{verb} {}  {size:>10}  {}", &removal.sha256[..12], removal.reason);
+        println!(
+            "{verb} {}  {size:>10}  {}",
+            &removal.sha256[..12],
+            removal.reason
+        );
     }
     for missing in &plan.missing {
-        println!("missing  {}: the record expects it, and its file is gone", &missing[..12]);
+        println!(
+            "missing  {}: the record expects it, and its file is gone",
+            &missing[..12]
+        );
     }
     let kept = size(plan.kept_bytes);
     println!(

@@ -28,7 +28,12 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
     if args.json {
         print!("{}", site.document);
     } else {
-        println!("{} rounds of {}: {}", site.rounds, campaign.title, site.index.display());
+        println!(
+            "{} rounds of {}: {}",
+            site.rounds,
+            campaign.title,
+            site.index.display()
+        );
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -43,11 +43,18 @@ pub struct Args {
 /// Runs the command. `installed` is the nvdisasm of an installed toolchain, for when neither the
 /// arguments nor PATH have one.
 pub async fn run(args: Args, installed: Option<PathBuf>) -> anyhow::Result<ExitCode> {
-    let nvdisasm = args.nvdisasm.clone().or_else(|| which::which("nvdisasm").ok()).or(installed);
+    let nvdisasm = args
+        .nvdisasm
+        .clone()
+        .or_else(|| which::which("nvdisasm").ok())
+        .or(installed);
     if nvdisasm.is_none() && !args.json {
         eprintln!("no nvdisasm: instructions are not counted; give one with --nvdisasm PATH");
     }
-    let options = Options { nvdisasm, ..Options::default() };
+    let options = Options {
+        nvdisasm,
+        ..Options::default()
+    };
     let facts = LaunchFacts::new(&[KernelFacts {
         name: String::new(),
         threads: args.threads,
@@ -72,7 +79,10 @@ pub async fn run(args: Args, installed: Option<PathBuf>) -> anyhow::Result<ExitC
         format!("{document}\n")
     } else {
         let shown = table::report(&report, &facts);
-        shown + &delta.map(|delta| table::delta(&delta, &facts)).unwrap_or_default()
+        shown
+            + &delta
+                .map(|delta| table::delta(&delta, &facts))
+                .unwrap_or_default()
     };
     print(&text)
 }
@@ -81,11 +91,16 @@ pub async fn run(args: Args, installed: Option<PathBuf>) -> anyhow::Result<ExitC
 async fn read(files: &[PathBuf], args: &Args, options: &Options) -> anyhow::Result<Report> {
     let inputs = files
         .iter()
-        .map(|path| InspectInput { path: path.clone(), name: path.display().to_string() })
+        .map(|path| InspectInput {
+            path: path.clone(),
+            name: path.display().to_string(),
+        })
         .collect();
     let mut report = inspect::inspect(inputs, options.clone()).await?;
     if let Some(pattern) = &args.kernel {
-        report.kernels.retain(|kernel: &Kernel| pattern.is_match(&kernel.name));
+        report
+            .kernels
+            .retain(|kernel: &Kernel| pattern.is_match(&kernel.name));
     }
     Ok(report)
 }

@@ -45,7 +45,11 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
         head: args.head,
         config: args.config,
         toolchain: None,
-        options: Options { seed: args.seed, wait: args.wait, ..Options::default() },
+        options: Options {
+            seed: args.seed,
+            wait: args.wait,
+            ..Options::default()
+        },
     };
     let records = Records::open(&context.dirs).await?;
     let live = LiveView::stderr();

@@ -35,7 +35,10 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
     }
     if found.runs.len() > 1 {
         let others: Vec<_> = found.runs.iter().skip(1).map(ToString::to_string).collect();
-        eprintln!("note: this is the newest; earlier runs of it: {}", others.join(", "));
+        eprintln!(
+            "note: this is the newest; earlier runs of it: {}",
+            others.join(", ")
+        );
     }
     let presentable = records.present(found.run).await?;
     print!("{}", presented(&presentable, &args)?);
@@ -48,7 +51,9 @@ fn presented(presentable: &Presentable, args: &Args) -> anyhow::Result<String> {
     }
     let view = presentable.view();
     if args.markdown {
-        return Ok(crate::render::comment(&view, &crate::render::CommentOptions::default())?.markdown);
+        return Ok(
+            crate::render::comment(&view, &crate::render::CommentOptions::default())?.markdown,
+        );
     }
     Ok(show_summary(&view, Layout::stdout()))
 }
@@ -56,14 +61,21 @@ fn presented(presentable: &Presentable, args: &Args) -> anyhow::Result<String> {
 async fn list(records: &Records, args: &Args) -> anyhow::Result<ExitCode> {
     let mut all = Vec::new();
     for (campaign, _) in records.campaigns().await? {
-        if args.campaign.as_ref().is_none_or(|wanted| *wanted == campaign) {
+        if args
+            .campaign
+            .as_ref()
+            .is_none_or(|wanted| *wanted == campaign)
+        {
             let rows = records.table(&campaign).await?;
             all.extend(rows.into_iter().map(|row| (campaign.clone(), row)));
         }
     }
     all.sort_by_key(|(_, row)| row.run);
     if args.json {
-        let runs: Vec<_> = all.iter().map(|(campaign, row)| list_entry(campaign, row)).collect();
+        let runs: Vec<_> = all
+            .iter()
+            .map(|(campaign, row)| list_entry(campaign, row))
+            .collect();
         let document = serde_json::json!({
             "schema": crate::model::SCHEMA_VERSION,
             "kind": "runs",
@@ -80,7 +92,10 @@ async fn list(records: &Records, args: &Args) -> anyhow::Result<ExitCode> {
 
 /// The list for a terminal.
 pub(super) fn list_text(rows: &[(String, TableRow)]) -> String {
-    let lines: Vec<RunLine> = rows.iter().map(|(campaign, row)| line(campaign, row)).collect();
+    let lines: Vec<RunLine> = rows
+        .iter()
+        .map(|(campaign, row)| line(campaign, row))
+        .collect();
     run_list(&lines, Layout::stdout())
 }
 
@@ -99,12 +114,16 @@ fn line(campaign: &str, row: &TableRow) -> RunLine {
             None => row.run.to_string(),
         },
         campaign: campaign.to_owned(),
-        round: round.and_then(|round| round.round.clone()).unwrap_or_default(),
+        round: round
+            .and_then(|round| round.round.clone())
+            .unwrap_or_default(),
         lever: round.map_or_else(|| row.subject.clone(), |round| round.lever.clone()),
         verdict: verdict(row),
         effects: effects.unwrap_or_default(),
         date: numbers::day(row.started_at),
-        head: round.map(|round| round.head.short().to_owned()).unwrap_or_default(),
+        head: round
+            .map(|round| round.head.short().to_owned())
+            .unwrap_or_default(),
     }
 }
 

@@ -42,7 +42,10 @@ pub struct DemoRepo {
 impl DemoRepo {
     /// The toolchain to use in place of each side's.
     pub fn toolchain(&self) -> crate::config::Toolchain {
-        crate::config::Toolchain { cuda: self.options.cuda.clone(), arch: self.options.arch.clone() }
+        crate::config::Toolchain {
+            cuda: self.options.cuda.clone(),
+            arch: self.options.arch.clone(),
+        }
     }
 }
 

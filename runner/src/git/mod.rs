@@ -249,7 +249,11 @@ impl Repository {
 
 /// Git's `user.name` as it is set for a folder; `None` where there is none, or no git.
 pub async fn user_name(folder: &Path) -> Option<String> {
-    let name = Git::new().at(folder).ask(["config", "user.name"]).await.ok()??;
+    let name = Git::new()
+        .at(folder)
+        .ask(["config", "user.name"])
+        .await
+        .ok()??;
     (!name.is_empty()).then_some(name)
 }
 

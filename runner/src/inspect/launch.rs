@@ -82,10 +82,17 @@ mod tests {
             max_threads: Some(64),
             ..Ledger::default()
         };
-        let bound = Ledger { required_threads: None, ..ledger.clone() };
+        let bound = Ledger {
+            required_threads: None,
+            ..ledger.clone()
+        };
         let facts = |threads| {
-            LaunchFacts::new(&[KernelFacts { name: "k".to_owned(), threads, dynamic_smem: 512 }])
-                .expect("a pattern")
+            LaunchFacts::new(&[KernelFacts {
+                name: "k".to_owned(),
+                threads,
+                dynamic_smem: 512,
+            }])
+            .expect("a pattern")
         };
         let threads = |ledger: &Ledger, facts: &LaunchFacts| {
             kernel_occupancy(&kernel("sm_90a", ledger.clone()), facts)
@@ -93,13 +100,22 @@ mod tests {
         };
         assert_eq!(threads(&ledger, &facts(Some(96))), Some((96, 512, false)));
         assert_eq!(threads(&ledger, &facts(None)), Some((256, 512, true)));
-        assert_eq!(threads(&bound, &LaunchFacts::default()), Some((64, 0, true)));
+        assert_eq!(
+            threads(&bound, &LaunchFacts::default()),
+            Some((64, 0, true))
+        );
         assert_eq!(threads(&Ledger::default(), &facts(None)), None);
     }
 
     #[test]
     fn is_silent_about_unknown_architectures() {
-        let ledger = Ledger { max_threads: Some(64), ..Ledger::default() };
-        assert_eq!(kernel_occupancy(&kernel("sm_75", ledger), &LaunchFacts::default()), None);
+        let ledger = Ledger {
+            max_threads: Some(64),
+            ..Ledger::default()
+        };
+        assert_eq!(
+            kernel_occupancy(&kernel("sm_75", ledger), &LaunchFacts::default()),
+            None
+        );
     }
 }

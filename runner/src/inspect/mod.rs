@@ -18,7 +18,9 @@ pub enum InspectError {
     #[error("could not inspect the built files")]
     Files(#[source] sass::Error),
     /// The inspection ended by a panic, which is a fault of this program.
-    #[error("the inspection ended unexpectedly; please report this with the files that were inspected")]
+    #[error(
+        "the inspection ended unexpectedly; please report this with the files that were inspected"
+    )]
     Panicked(#[source] tokio::task::JoinError),
     /// A `[[kernel]]` entry's pattern is no regular expression.
     #[error("the name `{pattern}` of a [[kernel]] entry is not a regular expression")]
@@ -67,7 +69,10 @@ pub fn occupancies(delta: &sass::Delta, facts: &LaunchFacts) -> Vec<KernelOccupa
     };
     let added = delta.added.iter().map(|k| entry(k, None, of(k)));
     let removed = delta.removed.iter().map(|k| entry(k, of(k), None));
-    let changed = delta.changed.iter().map(|(old, new)| entry(new, of(old), of(new)));
+    let changed = delta
+        .changed
+        .iter()
+        .map(|(old, new)| entry(new, of(old), of(new)));
     added.chain(removed).chain(changed).collect()
 }
 
@@ -118,15 +123,33 @@ mod tests {
             dynamic_smem: 1024,
         }];
         let evidence = compare(reports, &facts, vec!["prompt.txt".to_owned()]).expect("compared");
-        let names: Vec<&str> = evidence.occupancy.iter().map(|o| o.kernel.as_str()).collect();
+        let names: Vec<&str> = evidence
+            .occupancy
+            .iter()
+            .map(|o| o.kernel.as_str())
+            .collect();
         assert_eq!(names, ["new", "gone", "mmq_wide(float*)"]);
         let [new, gone, wide] = &evidence.occupancy[..] else {
             panic!("three kernels differ");
         };
-        assert_eq!((&new.base, &new.head), (&None, &None), "its launch is not known");
-        assert!(gone.base.as_ref().is_some_and(|o| o.from_launch_bound && o.launch.threads == 128));
+        assert_eq!(
+            (&new.base, &new.head),
+            (&None, &None),
+            "its launch is not known"
+        );
+        assert!(
+            gone.base
+                .as_ref()
+                .is_some_and(|o| o.from_launch_bound && o.launch.threads == 128)
+        );
         let blocks = |side: &Option<crate::model::LaunchOccupancy>| {
-            side.as_ref().map(|o| (o.occupancy.blocks_per_sm, o.launch.threads, o.from_launch_bound))
+            side.as_ref().map(|o| {
+                (
+                    o.occupancy.blocks_per_sm,
+                    o.launch.threads,
+                    o.from_launch_bound,
+                )
+            })
         };
         assert_eq!(blocks(&wide.base), Some((4, 256, false)));
         assert_eq!(blocks(&wide.head), Some((2, 256, false)));
@@ -150,8 +173,12 @@ mod tests {
             path: "/nonexistent/engine".into(),
             name: "engine".to_owned(),
         };
-        let error = inspect(vec![input], Options::default()).await.expect_err("no such file");
-        let source = std::error::Error::source(&error).expect("a reason").to_string();
+        let error = inspect(vec![input], Options::default())
+            .await
+            .expect_err("no such file");
+        let source = std::error::Error::source(&error)
+            .expect("a reason")
+            .to_string();
         assert!(source.contains("/nonexistent/engine"), "{source}");
     }
 }

@@ -9,10 +9,21 @@ use crate::model::LaunchOccupancy;
 
 /// All kernels of a report, one a line, and a line for each file.
 pub fn report(report: &Report, facts: &LaunchFacts) -> String {
-    let several = report.kernels.iter().any(|k| k.container != report.kernels[0].container);
+    let several = report
+        .kernels
+        .iter()
+        .any(|k| k.container != report.kernels[0].container);
     let mut table = new_table();
     let mut header = vec![
-        "kernel", "arch", "regs", "spills st/ld", "stack", "smem", "barriers", "occupancy", "instructions",
+        "kernel",
+        "arch",
+        "regs",
+        "spills st/ld",
+        "stack",
+        "smem",
+        "barriers",
+        "occupancy",
+        "instructions",
     ];
     if several {
         header.push("in");
@@ -84,16 +95,27 @@ fn occupancy(known: Option<&LaunchOccupancy>) -> String {
     let Some(known) = known else {
         return "-".to_owned();
     };
-    let limiters: Vec<String> = known.occupancy.limiters.iter().map(|l| l.to_string()).collect();
+    let limiters: Vec<String> = known
+        .occupancy
+        .limiters
+        .iter()
+        .map(|l| l.to_string())
+        .collect();
     let limiters = limiters.join(", ");
-    let bound = if known.from_launch_bound { " (launch bound)" } else { "" };
+    let bound = if known.from_launch_bound {
+        " (launch bound)"
+    } else {
+        ""
+    };
     let threads = known.launch.threads;
     if known.occupancy.blocks_per_sm == 0 {
         return format!("cannot launch at {threads} threads{bound}: {limiters}");
     }
     format!(
         "{} blocks, {}/{} warps at {threads} threads{bound}; {limiters}",
-        known.occupancy.blocks_per_sm, known.occupancy.warps_per_sm, known.occupancy.max_warps_per_sm,
+        known.occupancy.blocks_per_sm,
+        known.occupancy.warps_per_sm,
+        known.occupancy.max_warps_per_sm,
     )
 }
 
@@ -114,13 +136,22 @@ pub fn delta(delta: &Delta, facts: &LaunchFacts) -> String {
         }
     }
     for kernel in &delta.added {
-        text.push_str(&format!("added {} {} in {}\n", kernel.name, kernel.arch, kernel.container));
+        text.push_str(&format!(
+            "added {} {} in {}\n",
+            kernel.name, kernel.arch, kernel.container
+        ));
     }
     for kernel in &delta.removed {
-        text.push_str(&format!("removed {} {} in {}\n", kernel.name, kernel.arch, kernel.container));
+        text.push_str(&format!(
+            "removed {} {} in {}\n",
+            kernel.name, kernel.arch, kernel.container
+        ));
     }
     for (old, new) in &delta.renamed {
-        text.push_str(&format!("renamed {} -> {} {}\n", old.name, new.name, new.arch));
+        text.push_str(&format!(
+            "renamed {} -> {} {}\n",
+            old.name, new.name, new.arch
+        ));
     }
     for file in &delta.host_changed {
         text.push_str(&format!("host code differs: {file}\n"));
@@ -146,10 +177,16 @@ fn changes(old: &Kernel, new: &Kernel, facts: &LaunchFacts) -> Vec<String> {
             lines.push(format!("instructions {} -> {}", old.total, new.total));
         }
         let opcodes = sass::census_delta(old, new);
-        lines.extend(opcodes.into_iter().map(|(opcode, (old, new))| format!("{opcode} {old} -> {new}")));
+        lines.extend(
+            opcodes
+                .into_iter()
+                .map(|(opcode, (old, new))| format!("{opcode} {old} -> {new}")),
+        );
     }
     if lines.is_empty() {
-        lines.push("other operands, order, data or launch attributes; resources are the same".to_owned());
+        lines.push(
+            "other operands, order, data or launch attributes; resources are the same".to_owned(),
+        );
     }
     lines
 }

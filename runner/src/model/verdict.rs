@@ -45,7 +45,9 @@ impl TryFrom<String> for Verdict {
     type Error = NotAVerdict;
 
     fn try_from(word: String) -> Result<Self, NotAVerdict> {
-        let found = Verdict::ALL.into_iter().find(|verdict| verdict.word() == word);
+        let found = Verdict::ALL
+            .into_iter()
+            .find(|verdict| verdict.word() == word);
         found.ok_or(NotAVerdict(word))
     }
 }

@@ -22,7 +22,10 @@ impl Alive {
     pub(super) fn mark(dirs: &Dirs, uuid: &str) -> Result<Alive, LockError> {
         let path = path(dirs, uuid);
         let holder = Holder::this_process(uuid, "a run");
-        Ok(Alive { _lock: HeldLock::take(&path, &holder, false)?, path })
+        Ok(Alive {
+            _lock: HeldLock::take(&path, &holder, false)?,
+            path,
+        })
     }
 }
 
@@ -46,9 +49,13 @@ pub(super) async fn report(
     for open in records.open_runs().await? {
         let holder = Holder::this_process(&open.uuid, "a check for killed runs");
         let file = path(dirs, &open.uuid);
-        let Ok(lock) = HeldLock::take(&file, &holder, false) else { continue };
+        let Ok(lock) = HeldLock::take(&file, &holder, false) else {
+            continue;
+        };
         let swept = crate::process::sweep(&open.uuid);
-        records.mark_interrupted(open.id, "its process was killed").await?;
+        records
+            .mark_interrupted(open.id, "its process was killed")
+            .await?;
         let samples = records.sample_count(open.id).await?;
         let left = match swept.len() {
             0 => String::new(),

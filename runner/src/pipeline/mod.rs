@@ -127,7 +127,9 @@ pub async fn execute(
         records.end(run).await?;
     }
     let stored = records.load(run).await?;
-    records.judgement_add(run, &crate::judge::judge(&stored.evidence), "measured").await?;
+    records
+        .judgement_add(run, &crate::judge::judge(&stored.evidence), "measured")
+        .await?;
     Ok(run)
 }
 
@@ -165,7 +167,10 @@ async fn packs(
             Side::Base => None,
             Side::Head => Some(&prepared.commits.base.sha),
         };
-        let pack = prepared.repository.commit_pack(&commit.sha, relative_to).await?;
+        let pack = prepared
+            .repository
+            .commit_pack(&commit.sha, relative_to)
+            .await?;
         *packs.get_mut(side) = Some(records.vault().put_bytes(&pack)?);
     }
     Ok(packs)

@@ -23,7 +23,11 @@ pub struct Recipe {
 impl Recipe {
     /// What building a commit by this recipe needs.
     pub fn source<'a>(&'a self, commit: &'a CommitInfo) -> BuildSource<'a> {
-        BuildSource { commit, recipe: &self.build, arch: &self.toolchain.arch }
+        BuildSource {
+            commit,
+            recipe: &self.build,
+            arch: &self.toolchain.arch,
+        }
     }
 }
 
@@ -87,7 +91,10 @@ pub(super) async fn recipe_of(
     };
     let text = String::from_utf8_lossy(&bytes);
     match config::parse(&text, config::FILE_NAME) {
-        Ok(config) => Ok(Recipe { build: config.build, ..otherwise.clone() }),
+        Ok(config) => Ok(Recipe {
+            build: config.build,
+            ..otherwise.clone()
+        }),
         Err(_) => Ok(otherwise.clone()),
     }
 }
@@ -156,7 +163,10 @@ impl Files {
     fn given(config: Config) -> Files {
         let recipe = recipe(&config);
         Files {
-            recipes: PerSide { base: recipe.clone(), head: recipe },
+            recipes: PerSide {
+                base: recipe.clone(),
+                head: recipe,
+            },
             config,
             notes: Vec::new(),
         }
@@ -203,13 +213,23 @@ impl Files {
                     .to_owned(),
             );
         }
-        let recipes = PerSide { base: recipe(&base), head: recipe(&head) };
-        Ok(Files { config: base, recipes, notes })
+        let recipes = PerSide {
+            base: recipe(&base),
+            head: recipe(&head),
+        };
+        Ok(Files {
+            config: base,
+            recipes,
+            notes,
+        })
     }
 }
 
 fn recipe(config: &Config) -> Recipe {
-    Recipe { build: config.build.clone(), toolchain: config.toolchain.clone() }
+    Recipe {
+        build: config.build.clone(),
+        toolchain: config.toolchain.clone(),
+    }
 }
 
 fn differ_in_measuring(base: &Config, head: &Config) -> bool {

@@ -10,7 +10,8 @@ use crate::config::{CommandLine, Config, Probe};
 pub(super) fn changed(config: &Config, changed: &[String]) -> Vec<String> {
     let declared = globs(&config.build.runtime);
     let named = words(config);
-    let read = |path: &&String| declared.is_match(path) || named.iter().any(|word| reads(word, path));
+    let read =
+        |path: &&String| declared.is_match(path) || named.iter().any(|word| reads(word, path));
     changed.iter().filter(read).cloned().collect()
 }
 
@@ -19,7 +20,9 @@ fn reads(word: &str, path: &str) -> bool {
     let word = word.trim_start_matches("./").trim_end_matches('/');
     !word.is_empty()
         && word != "."
-        && path.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        && path
+            .strip_prefix(word)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn globs(patterns: &[String]) -> GlobSet {
@@ -56,8 +59,10 @@ fn words(config: &Config) -> Vec<String> {
             ),
         }
     }
-    let values: Vec<String> =
-        found.iter().filter_map(|word| Some(word.split_once('=')?.1.to_owned())).collect();
+    let values: Vec<String> = found
+        .iter()
+        .filter_map(|word| Some(word.split_once('=')?.1.to_owned()))
+        .collect();
     found.extend(values);
     found
 }

@@ -9,8 +9,8 @@ use crate::inspect;
 use crate::machine::{self, Holder};
 use crate::measure::Measurement;
 use crate::model::{
-    BuildEvidence, CommitInfo, DeviceState, Evidence, Failure, Fault, PerSide,
-    RevertEvidence, Side, Stage,
+    BuildEvidence, CommitInfo, DeviceState, Evidence, Failure, Fault, PerSide, RevertEvidence,
+    Side, Stage,
 };
 use crate::progress::{Event, Progress};
 use crate::record::{BuildRecord, Recorder, now};
@@ -69,7 +69,9 @@ pub(super) fn open_workbench(
     uuid: &str,
     runner: &OwnProgram,
 ) -> anyhow::Result<Option<Result<Workbench, BuildError>>> {
-    let Ok(toolchain) = toolchain else { return Ok(None) };
+    let Ok(toolchain) = toolchain else {
+        return Ok(None);
+    };
     let visible_devices = match prepared.config.device.kind {
         crate::config::DeviceKind::Cuda => Some(prepared.config.device.index.to_string()),
         crate::config::DeviceKind::Cpu => None,
@@ -104,16 +106,20 @@ impl Stages<'_> {
         let toolchain = match toolchain {
             Ok(toolchain) => toolchain,
             Err(error) => {
-                let failure = matches!(error, ToolchainError::DiskFull { .. })
-                    .then_some(Failure::DiskFull);
-                return self.fault(Stage::Toolchain, None, failure, &error.into()).await;
+                let failure =
+                    matches!(error, ToolchainError::DiskFull { .. }).then_some(Failure::DiskFull);
+                return self
+                    .fault(Stage::Toolchain, None, failure, &error.into())
+                    .await;
             }
         };
         let mut bench = match bench {
             Some(Ok(bench)) => bench,
             Some(Err(error)) => {
                 let failure = error.failure();
-                return self.fault(Stage::Checkout, None, Some(failure), &error.into()).await;
+                return self
+                    .fault(Stage::Checkout, None, Some(failure), &error.into())
+                    .await;
             }
             None => return Ok(()),
         };
@@ -172,7 +178,8 @@ impl Stages<'_> {
             Err(error) => {
                 self.end(Stage::Build, Some(side), error.to_string(), false);
                 let failure = error.failure();
-                self.fault(Stage::Build, Some(side), Some(failure), &error.into()).await?;
+                self.fault(Stage::Build, Some(side), Some(failure), &error.into())
+                    .await?;
                 return Ok(None);
             }
         };
@@ -202,7 +209,10 @@ impl Stages<'_> {
         let vault = std::sync::Arc::clone(self.recorder.records().vault());
         let commit = self.prepared.commits.get(side);
         bench.restore(side, commit, stored, &*vault).await?;
-        Ok(BuildEvidence { cached: true, ..stored.clone() })
+        Ok(BuildEvidence {
+            cached: true,
+            ..stored.clone()
+        })
     }
 
     /// What a built side's outputs hold: from the record where the same build was inspected
@@ -246,7 +256,10 @@ impl Stages<'_> {
     async fn compare(&mut self, reports: PerSide<sass::Report>) -> anyhow::Result<()> {
         let prepared = self.prepared;
         let commits = &prepared.commits;
-        let changed = prepared.repository.tree_diff(&commits.base.sha, &commits.head.sha).await?;
+        let changed = prepared
+            .repository
+            .tree_diff(&commits.base.sha, &commits.head.sha)
+            .await?;
         let read = super::runtime::changed(&prepared.config, &changed);
         let code = inspect::compare(reports, &prepared.config.kernels, read)?;
         self.recorder.code(&code).await?;
@@ -264,8 +277,12 @@ impl Stages<'_> {
         let Some(reverts) = repository.reverted(&self.prepared.commits.head).await? else {
             return Ok(());
         };
-        let mut revert =
-            RevertEvidence { reverts: reverts.clone(), before: None, equal: None, detail: Vec::new() };
+        let mut revert = RevertEvidence {
+            reverts: reverts.clone(),
+            before: None,
+            equal: None,
+            detail: Vec::new(),
+        };
         match self.state_before(bench, toolchain, &reverts).await {
             Ok((before, report)) => {
                 let head = self.evidence.code.as_ref().map(|code| &code.reports.head);
@@ -295,24 +312,35 @@ impl Stages<'_> {
             anyhow::anyhow!("the reverted commit {} has no parent", reverts.short())
         })?;
         let before = repository.commit_info(&parent).await?;
-        let recipe = super::prepare::recipe_of(repository, &parent, &self.prepared.recipes.head).await?;
+        let recipe =
+            super::prepare::recipe_of(repository, &parent, &self.prepared.recipes.head).await?;
         let vault = std::sync::Arc::clone(self.recorder.records().vault());
-        let (build, files) = bench.build_aside(&recipe.source(&before), &*vault, self.progress).await?;
+        let (build, files) = bench
+            .build_aside(&recipe.source(&before), &*vault, self.progress)
+            .await?;
         if let Some(failure) = &build.failure {
             let words = crate::judge::failure_words(failure);
-            anyhow::bail!("the state before the experiment, {}, does not build: {words}", parent.short());
+            anyhow::bail!(
+                "the state before the experiment, {}, does not build: {words}",
+                parent.short()
+            );
         }
         let report = inspect_files(bench, toolchain, &before, files).await?;
         Ok((parent, report))
     }
 
     async fn evaluate_claims(&mut self) -> anyhow::Result<()> {
-        let Some(code) = &self.evidence.code else { return Ok(()) };
+        let Some(code) = &self.evidence.code else {
+            return Ok(());
+        };
         let facts: &[_] = &self.prepared.config.kernels;
         let launches = inspect::LaunchFacts::new(facts)?;
         let context = crate::claims::ClaimContext {
             reports: &code.reports,
-            facts: PerSide { base: facts, head: facts },
+            facts: PerSide {
+                base: facts,
+                head: facts,
+            },
             occupancy: &|_, kernel| inspect::kernel_occupancy(kernel, &launches),
         };
         let claims = crate::claims::evaluate(&self.evidence.registration.claims, &context);
@@ -323,10 +351,16 @@ impl Stages<'_> {
 
     /// Gates and benches, with the device to ourselves.
     async fn on_device(&mut self, bench: &mut Workbench) -> anyhow::Result<()> {
-        let DeviceState::Present { id, .. } = &self.evidence.device else { return Ok(()) };
+        let DeviceState::Present { id, .. } = &self.evidence.device else {
+            return Ok(());
+        };
         let holder = Holder::this_process(
             self.recorder.uuid(),
-            &format!("run {} of {}", self.recorder.run(), self.prepared.config.campaign.name),
+            &format!(
+                "run {} of {}",
+                self.recorder.run(),
+                self.prepared.config.campaign.name
+            ),
         );
         let wait = self.options.wait.then_some(self.progress);
         let _lock = match machine::lock_device(&self.dirs.locks, id, &holder, wait).await {
@@ -345,7 +379,11 @@ impl Stages<'_> {
         }
         self.begin(Stage::Measure, None).await?;
         let plan = crate::stats::plan(&config.benches, config.protocol, self.seed);
-        let what = Measurement { config, plan: &plan, progress: self.progress };
+        let what = Measurement {
+            config,
+            plan: &plan,
+            progress: self.progress,
+        };
         let benches = crate::measure::measure(&what, bench, &mut self.recorder).await?;
         let taken: usize = benches.iter().map(|bench| bench.samples.len()).sum();
         self.evidence.benches = benches;
@@ -359,7 +397,12 @@ impl Stages<'_> {
     }
 
     fn end(&self, stage: Stage, side: Option<Side>, summary: String, ok: bool) {
-        self.progress.emit(Event::StageEnded { stage, side, summary, ok });
+        self.progress.emit(Event::StageEnded {
+            stage,
+            side,
+            summary,
+            ok,
+        });
     }
 
     async fn fault(
@@ -369,7 +412,12 @@ impl Stages<'_> {
         failure: Option<Failure>,
         error: &anyhow::Error,
     ) -> anyhow::Result<()> {
-        let fault = Fault { stage, side, failure, message: format!("{error:#}") };
+        let fault = Fault {
+            stage,
+            side,
+            failure,
+            message: format!("{error:#}"),
+        };
         self.recorder.fault(&fault).await?;
         self.evidence.faults.push(fault);
         Ok(())
@@ -386,8 +434,14 @@ async fn inspect_files(
         paths: vec![bench.slot_path().to_string_lossy().into_owned()],
         commits: vec![commit.sha.to_string()],
     };
-    let inputs = files.into_iter().map(|(name, path)| sass::InspectInput { path, name }).collect();
-    let options = sass::Options { nvdisasm: toolchain.nvdisasm.clone(), mask };
+    let inputs = files
+        .into_iter()
+        .map(|(name, path)| sass::InspectInput { path, name })
+        .collect();
+    let options = sass::Options {
+        nvdisasm: toolchain.nvdisasm.clone(),
+        mask,
+    };
     Ok(inspect::inspect(inputs, options).await?)
 }
 
@@ -395,11 +449,28 @@ async fn inspect_files(
 fn differences(delta: &sass::Delta) -> Vec<String> {
     let said = |what: &str, kernel: &sass::Kernel| format!("{} {what}", kernel.name);
     let added = delta.added.iter().map(|kernel| said("is new", kernel));
-    let removed = delta.removed.iter().map(|kernel| said("is missing", kernel));
-    let renamed = delta.renamed.iter().map(|(old, new)| format!("{} is called {}", old.name, new.name));
-    let changed = delta.changed.iter().map(|(_, kernel)| said("differs", kernel));
-    let host = delta.host_changed.iter().map(|file| format!("{file} differs outside its kernels"));
-    added.chain(removed).chain(renamed).chain(changed).chain(host).collect()
+    let removed = delta
+        .removed
+        .iter()
+        .map(|kernel| said("is missing", kernel));
+    let renamed = delta
+        .renamed
+        .iter()
+        .map(|(old, new)| format!("{} is called {}", old.name, new.name));
+    let changed = delta
+        .changed
+        .iter()
+        .map(|(_, kernel)| said("differs", kernel));
+    let host = delta
+        .host_changed
+        .iter()
+        .map(|file| format!("{file} differs outside its kernels"));
+    added
+        .chain(removed)
+        .chain(renamed)
+        .chain(changed)
+        .chain(host)
+        .collect()
 }
 
 fn build_summary(build: &BuildEvidence) -> (String, bool) {

@@ -42,7 +42,8 @@ impl Records {
         let stored = self.load(run).await?;
         let judgement = crate::judge::judge(&stored.evidence);
         if stored.judgement.as_ref() != Some(&judgement) {
-            self.judgement_add(run, &judgement, "a decision was recorded").await?;
+            self.judgement_add(run, &judgement, "a decision was recorded")
+                .await?;
         }
         Ok(judgement)
     }
@@ -78,7 +79,10 @@ impl Records {
             now: now.0,
             min_age_ms: i64::from(keep_days) * 24 * 60 * 60 * 1000,
             keep_verdicts: match keep_rounds {
-                true => landed.iter().map(|verdict| verdict.word().to_owned()).collect(),
+                true => landed
+                    .iter()
+                    .map(|verdict| verdict.word().to_owned())
+                    .collect(),
                 false => Vec::new(),
             },
             keep_decisions: match keep_rounds {
@@ -97,7 +101,11 @@ fn recorded_value(
     judgement: Option<&Judgement>,
     request: &CorrectionRequest<'_>,
 ) -> Result<String> {
-    let refuse = |why: String| RecordError::CannotCorrect { run, field: request.field.to_owned(), why };
+    let refuse = |why: String| RecordError::CannotCorrect {
+        run,
+        field: request.field.to_owned(),
+        why,
+    };
     let judgement = judgement.ok_or_else(|| refuse("the run was never judged".to_owned()))?;
     if request.field == "verdict" {
         Verdict::try_from(request.value.to_owned()).map_err(|error| {
@@ -108,16 +116,32 @@ fn recorded_value(
     }
     let parts: Vec<&str> = request.field.split(':').collect();
     let ["bench", name, figure] = parts[..] else {
-        return Err(refuse("a field is `verdict` or `bench:NAME:FIGURE`".to_owned()));
+        return Err(refuse(
+            "a field is `verdict` or `bench:NAME:FIGURE`".to_owned(),
+        ));
     };
     let value: f64 = request.value.parse().unwrap_or(f64::NAN);
     if !value.is_finite() {
-        return Err(refuse(format!("`{}` is not a finite number", request.value)));
+        return Err(refuse(format!(
+            "`{}` is not a finite number",
+            request.value
+        )));
     }
-    let bench = judgement.benches.iter().find(|bench| bench.bench == name).ok_or_else(|| {
-        let known: Vec<_> = judgement.benches.iter().map(|bench| bench.bench.as_str()).collect();
-        refuse(format!("the run has no bench `{name}`; it has {}", known.join(", ")))
-    })?;
+    let bench = judgement
+        .benches
+        .iter()
+        .find(|bench| bench.bench == name)
+        .ok_or_else(|| {
+            let known: Vec<_> = judgement
+                .benches
+                .iter()
+                .map(|bench| bench.bench.as_str())
+                .collect();
+            refuse(format!(
+                "the run has no bench `{name}`; it has {}",
+                known.join(", ")
+            ))
+        })?;
     let found = match figure {
         "estimate" => bench.effect.map(|effect| effect.estimate),
         "low" => bench.effect.map(|effect| effect.low),
@@ -125,7 +149,10 @@ fn recorded_value(
         "base_median" => bench.base_median,
         "head_median" => bench.head_median,
         other => {
-            return Err(refuse(format!("`{other}` is none of {}", FIGURES.join(", "))));
+            return Err(refuse(format!(
+                "`{other}` is none of {}",
+                FIGURES.join(", ")
+            )));
         }
     };
     Ok(found.map_or_else(|| "none".to_owned(), |value| value.to_string()))

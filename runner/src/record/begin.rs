@@ -72,7 +72,13 @@ impl Records {
         };
         let run = db::run_insert(&mut tx, &new).await?;
         tx.commit().await?;
-        Ok(Recorder::new(self.clone(), run, new.uuid, machine_id, toolchain_id))
+        Ok(Recorder::new(
+            self.clone(),
+            run,
+            new.uuid,
+            machine_id,
+            toolchain_id,
+        ))
     }
 }
 
@@ -97,5 +103,8 @@ pub fn new_uuid() -> String {
 
 /// A description with the fingerprint that makes it the same again.
 pub fn fingerprinted<T: serde::Serialize>(fingerprint: &str, value: &T) -> db::Fingerprinted {
-    db::Fingerprinted { fingerprint: fingerprint.to_owned(), json: super::convert::json(value) }
+    db::Fingerprinted {
+        fingerprint: fingerprint.to_owned(),
+        json: super::convert::json(value),
+    }
 }

@@ -23,5 +23,10 @@ pub(super) fn parse<T: DeserializeOwned>(run: RunId, what: &'static str, text: &
 /// The `tag` of an internally tagged enum, as its serde form spells it.
 pub(super) fn tag<T: Serialize>(value: &T, key: &str) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();
-    value.get(key).or(Some(&value)).and_then(|v| v.as_str()).unwrap_or_default().to_owned()
+    value
+        .get(key)
+        .or(Some(&value))
+        .and_then(|v| v.as_str())
+        .unwrap_or_default()
+        .to_owned()
 }

@@ -57,7 +57,11 @@ impl Records {
         let mut read = self.db.read().await?;
         match reference {
             Reference::Number(run) => match db::run_get(&mut read, *run).await? {
-                Some(_) => Ok(Resolved { run: *run, runs: vec![*run], by: None }),
+                Some(_) => Ok(Resolved {
+                    run: *run,
+                    runs: vec![*run],
+                    by: None,
+                }),
                 None => Err(RecordError::NoSuchRun(*run)),
             },
             Reference::Name(text) => {
@@ -75,7 +79,10 @@ impl Records {
             patch_id: commit.patch_id.clone(),
         };
         let mut read = self.db.read().await?;
-        resolved(db::runs_of_commit(&mut read, &names).await?, commit.sha.as_str())
+        resolved(
+            db::runs_of_commit(&mut read, &names).await?,
+            commit.sha.as_str(),
+        )
     }
 }
 
@@ -92,7 +99,11 @@ fn resolved(found: Found, text: &str) -> Result<Resolved> {
         Found::Runs { by, runs } => {
             let ids: Vec<RunId> = runs.iter().map(|run| run.id).collect();
             match ids.first() {
-                Some(&run) => Ok(Resolved { run, runs: ids, by: Some(by) }),
+                Some(&run) => Ok(Resolved {
+                    run,
+                    runs: ids,
+                    by: Some(by),
+                }),
                 None => Err(RecordError::NothingFound(text.to_owned())),
             }
         }

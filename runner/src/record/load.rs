@@ -61,7 +61,9 @@ impl Records {
     pub async fn load(&self, id: RunId) -> Result<StoredRun> {
         let mut read = self.db.read().await?;
         let conn: &mut db::Conn = &mut read;
-        let row = db::run_get(conn, id).await?.ok_or(RecordError::NoSuchRun(id))?;
+        let row = db::run_get(conn, id)
+            .await?
+            .ok_or(RecordError::NoSuchRun(id))?;
         let base = self.load_build(conn, &row, Side::Base).await?;
         let head = self.load_build(conn, &row, Side::Head).await?;
         let code = load_code(conn, id, base.as_ref(), head.as_ref()).await?;
@@ -71,12 +73,17 @@ impl Records {
         let evidence = Evidence {
             config: parse(id, "config", &row.config_json)?,
             registration: parse(id, "registration", &row.registration_json)?,
-            commits: PerSide { base: base_commit, head: head_commit },
+            commits: PerSide {
+                base: base_commit,
+                head: head_commit,
+            },
             code,
             revert: document(conn, id, "revert").await?,
             gates: load_gates(conn, id).await?,
             claims: load_claims(conn, id).await?,
-            device: document(conn, id, "device").await?.unwrap_or_else(unknown_device),
+            device: document(conn, id, "device")
+                .await?
+                .unwrap_or_else(unknown_device),
             benches: load_benches(conn, &row, base_key.as_deref()).await?,
             faults: load_faults(conn, id).await?,
             interrupted: row.state == db::RunState::Interrupted,
@@ -96,13 +103,18 @@ impl Records {
             None => None,
         };
         let described = |stored: Option<db::Fingerprinted>| {
-            stored.and_then(|s| serde_json::from_str(&s.json).ok()).unwrap_or_default()
+            stored
+                .and_then(|s| serde_json::from_str(&s.json).ok())
+                .unwrap_or_default()
         };
         Ok(StoredRun {
             corrections: db::corrections_by_run(conn, id).await?,
             machine: described(machine),
             toolchain: described(toolchain),
-            packs: PerSide { base: base_pack, head: head_pack },
+            packs: PerSide {
+                base: base_pack,
+                head: head_pack,
+            },
             recipes: PerSide {
                 base: base.map(|build| build.recipe),
                 head: head.map(|build| build.recipe),
@@ -131,18 +143,21 @@ impl Records {
         let report = match build.report_artifact {
             Some(hash) => {
                 let text = self.vault.get(&ArtifactHash(hash))?;
-                let report = serde_json::from_slice(&text).map_err(|error| {
-                    RecordError::Unreadable {
+                let report =
+                    serde_json::from_slice(&text).map_err(|error| RecordError::Unreadable {
                         run: run.id,
                         what: "inspection report",
                         detail: error.to_string(),
-                    }
-                })?;
+                    })?;
                 Some(report)
             }
             None => None,
         };
-        Ok(Some(LoadedBuild { evidence, report, recipe: build.config_json }))
+        Ok(Some(LoadedBuild {
+            evidence,
+            report,
+            recipe: build.config_json,
+        }))
     }
 }
 
@@ -176,7 +191,9 @@ fn build_evidence(
 }
 
 fn unknown_device() -> DeviceState {
-    DeviceState::Absent { reason: "the run ended before a device was looked for".to_owned() }
+    DeviceState::Absent {
+        reason: "the run ended before a device was looked for".to_owned(),
+    }
 }
 
 async fn document<T: serde::de::DeserializeOwned>(
@@ -200,7 +217,9 @@ async fn load_code(
         return Ok(None);
     };
     let report = |build: Option<&LoadedBuild>| build.and_then(|b| b.report.clone());
-    let (Some(base), Some(head)) = (report(base), report(head)) else { return Ok(None) };
+    let (Some(base), Some(head)) = (report(base), report(head)) else {
+        return Ok(None);
+    };
     Ok(Some(CodeEvidence {
         reports: PerSide { base, head },
         delta: document.delta,
@@ -214,11 +233,18 @@ async fn load_commit(
     run: RunId,
     sha: &str,
 ) -> Result<(CommitInfo, Option<ArtifactHash>)> {
-    let broken = |detail: String| RecordError::Unreadable { run, what: "commit", detail };
+    let broken = |detail: String| RecordError::Unreadable {
+        run,
+        what: "commit",
+        detail,
+    };
     let row = db::commit_get(conn, sha)
         .await?
         .ok_or_else(|| broken(format!("{sha} has no row")))?;
-    let parse_sha = |text: &str| text.parse().map_err(|e: crate::model::NotASha| broken(e.to_string()));
+    let parse_sha = |text: &str| {
+        text.parse()
+            .map_err(|e: crate::model::NotASha| broken(e.to_string()))
+    };
     let commit = CommitInfo {
         sha: parse_sha(&row.sha)?,
         tree: parse_sha(&row.tree)?,
@@ -253,7 +279,11 @@ fn gate(run: RunId, row: db::Gate) -> Result<GateEvidence> {
     Ok(GateEvidence {
         kind: word(run, "gate kind", &row.kind)?,
         name: row.name,
-        side: row.side.as_deref().map(|side| word(run, "side", side)).transpose()?,
+        side: row
+            .side
+            .as_deref()
+            .map(|side| word(run, "side", side))
+            .transpose()?,
         outcome,
         figures: parse(run, "figures", &row.figures_json)?,
         failure,
@@ -270,7 +300,9 @@ async fn load_claims(conn: &mut db::Conn, run: RunId) -> Result<Vec<ClaimEvidenc
                 outcome: match row.outcome.as_str() {
                     "holds" => ClaimOutcome::Holds,
                     "fails" => ClaimOutcome::Fails,
-                    _ => ClaimOutcome::NotEvaluated { reason: row.reason.unwrap_or_default() },
+                    _ => ClaimOutcome::NotEvaluated {
+                        reason: row.reason.unwrap_or_default(),
+                    },
                 },
                 text: row.text,
                 expected: row.expected,
@@ -347,7 +379,9 @@ async fn base_history(
         window.config_sha256 == run.config_sha256
             && window.verdict.as_deref() != Some(crate::model::Verdict::EnvInvalid.word())
     });
-    Ok(valid.filter_map(|window| crate::stats::median(&window.values)).collect())
+    Ok(valid
+        .filter_map(|window| crate::stats::median(&window.values))
+        .collect())
 }
 
 async fn past_estimates(
@@ -364,11 +398,16 @@ async fn past_estimates(
     };
     let past = db::past_judgements(conn, &query).await?;
     // A judgement that cannot be read any more, or a lever measured again, is no other lever.
-    let others = past.into_iter().filter(|past| past.head_sha != run.head_sha);
+    let others = past
+        .into_iter()
+        .filter(|past| past.head_sha != run.head_sha);
     Ok(others
         .filter_map(|past| {
             let judgement: Judgement = serde_json::from_str(&past.json).ok()?;
-            let found = judgement.benches.iter().find(|found| found.bench == bench)?;
+            let found = judgement
+                .benches
+                .iter()
+                .find(|found| found.bench == bench)?;
             Some(PastEstimate {
                 head: past.head_sha.parse().ok()?,
                 estimate: found.effect?.estimate,
@@ -381,13 +420,19 @@ async fn past_estimates(
 async fn load_faults(conn: &mut db::Conn, run: RunId) -> Result<Vec<Fault>> {
     let events = db::events_by_run(conn, run).await?;
     let faults = events.iter().filter(|event| event.kind == "fault");
-    faults.map(|event| parse(run, "fault", &event.detail_json)).collect()
+    faults
+        .map(|event| parse(run, "fault", &event.detail_json))
+        .collect()
 }
 
 async fn load_decision(conn: &mut db::Conn, run: RunId) -> Result<Option<Decision>> {
     let newest = db::decisions_by_run(conn, run).await?.into_iter().next();
     Ok(newest.map(|row| Decision {
-        action: if row.action == "land" { DecisionAction::Land } else { DecisionAction::Revert },
+        action: if row.action == "land" {
+            DecisionAction::Land
+        } else {
+            DecisionAction::Revert
+        },
         reason: row.reason,
         by: row.by,
         at: UnixMillis(row.at),
@@ -397,6 +442,10 @@ async fn load_decision(conn: &mut db::Conn, run: RunId) -> Result<Option<Decisio
 /// A stored word as the enum that serde spells so.
 fn word<T: serde::de::DeserializeOwned>(run: RunId, what: &'static str, text: &str) -> Result<T> {
     serde_json::from_value(serde_json::Value::String(text.to_owned())).map_err(|error| {
-        RecordError::Unreadable { run, what, detail: error.to_string() }
+        RecordError::Unreadable {
+            run,
+            what,
+            detail: error.to_string(),
+        }
     })
 }

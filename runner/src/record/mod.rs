@@ -63,7 +63,9 @@ pub enum RecordError {
         why: String,
     },
     /// A reference that fits no run.
-    #[error("no recorded run fits `{0}` (a run's number, commit, tree or patch-id); `runner show` lists the runs")]
+    #[error(
+        "no recorded run fits `{0}` (a run's number, commit, tree or patch-id); `runner show` lists the runs"
+    )]
     NothingFound(String),
     /// A reference that fits several commits.
     #[error("`{text}` is ambiguous: it fits {}", candidates.join(", "))]
@@ -100,7 +102,10 @@ impl Records {
 
     fn with(db: db::Db, artifacts: &Path) -> Result<Records> {
         let store = db::artifacts::Store::open(artifacts)?;
-        Ok(Records { db, vault: Arc::new(Vault::new(store)) })
+        Ok(Records {
+            db,
+            vault: Arc::new(Vault::new(store)),
+        })
     }
 
     /// The artefact store.

@@ -2,7 +2,7 @@
 
 use super::{Records, Result, RunId, StoredRun};
 use crate::model::{ArtifactHash, Judgement, Side, UnixMillis};
-use crate::render::{CorrectionNote, LeverInput, LogExcerpt, LeverView, RoundRow, lever_view};
+use crate::render::{CorrectionNote, LeverInput, LeverView, LogExcerpt, RoundRow, lever_view};
 
 /// The most of a log that is shown, bytes.
 const LOG_BYTES: usize = 64 * 1024;
@@ -137,7 +137,10 @@ impl Records {
             .into_iter()
             .filter_map(|artifact| {
                 let text = self.vault.get_text(artifact).ok()?;
-                Some(LogExcerpt { artifact: artifact.clone(), text: last_part(text) })
+                Some(LogExcerpt {
+                    artifact: artifact.clone(),
+                    text: last_part(text),
+                })
             })
             .collect()
     }

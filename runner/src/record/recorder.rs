@@ -46,7 +46,13 @@ impl Recorder {
         machine: db::MachineId,
         toolchain: Option<db::ToolchainId>,
     ) -> Recorder {
-        Recorder { records, run, uuid, machine, toolchain }
+        Recorder {
+            records,
+            run,
+            uuid,
+            machine,
+            toolchain,
+        }
     }
 
     /// The run.
@@ -79,12 +85,14 @@ impl Recorder {
 
     /// Notes that a stage began.
     pub async fn stage(&self, stage: Stage, side: Option<Side>) -> Result<()> {
-        self.event("stage-started", json!({ "stage": stage, "side": side })).await
+        self.event("stage-started", json!({ "stage": stage, "side": side }))
+            .await
     }
 
     /// Stores a fault outside single gates and samples.
     pub async fn fault(&self, fault: &Fault) -> Result<()> {
-        self.event("fault", serde_json::to_value(fault).unwrap_or_default()).await
+        self.event("fault", serde_json::to_value(fault).unwrap_or_default())
+            .await
     }
 
     /// Stores the build of a side, or notes that an earlier one serves it again.
@@ -109,12 +117,18 @@ impl Recorder {
 
     /// The stored report on a build that was inspected before.
     pub async fn known_report(&self, build: &BuildEvidence) -> Result<Option<sass::Report>> {
-        let Some(known) = self.known_build(build).await? else { return Ok(None) };
+        let Some(known) = self.known_build(build).await? else {
+            return Ok(None);
+        };
         let mut read = self.records.db.read().await?;
         let row = db::build_get(&mut read, known).await?;
-        let Some(hash) = row.and_then(|row| row.report_artifact) else { return Ok(None) };
+        let Some(hash) = row.and_then(|row| row.report_artifact) else {
+            return Ok(None);
+        };
         // A report that is lost or damaged is made again.
-        let Ok(text) = self.records.vault.get(&ArtifactHash(hash)) else { return Ok(None) };
+        let Ok(text) = self.records.vault.get(&ArtifactHash(hash)) else {
+            return Ok(None);
+        };
         Ok(serde_json::from_slice(&text).ok())
     }
 
@@ -123,10 +137,15 @@ impl Recorder {
         let mut read = self.records.db.read().await?;
         for known in db::builds_by_key(&mut read, &build.key).await? {
             let outputs = db::outputs_by_build(&mut read, known.id).await?;
-            let mut theirs: Vec<_> =
-                outputs.iter().map(|output| (&*output.path, &*output.artifact)).collect();
-            let mut ours: Vec<_> =
-                build.outputs.iter().map(|output| (&*output.path, &*output.artifact.0)).collect();
+            let mut theirs: Vec<_> = outputs
+                .iter()
+                .map(|output| (&*output.path, &*output.artifact))
+                .collect();
+            let mut ours: Vec<_> = build
+                .outputs
+                .iter()
+                .map(|output| (&*output.path, &*output.artifact.0))
+                .collect();
             theirs.sort_unstable();
             ours.sort_unstable();
             if known.failure_json.is_none() && known.report_artifact.is_some() && theirs == ours {
@@ -136,11 +155,7 @@ impl Recorder {
         Ok(None)
     }
 
-    async fn insert_build(
-        &self,
-        tx: &mut db::Tx,
-        record: &BuildRecord<'_>,
-    ) -> Result<db::BuildId> {
+    async fn insert_build(&self, tx: &mut db::Tx, record: &BuildRecord<'_>) -> Result<db::BuildId> {
         let report = match record.report {
             Some(report) => Some(self.records.vault.put_bytes(json(report).as_bytes())?),
             None => None,
@@ -261,11 +276,13 @@ impl Recorder {
     /// Stores a named file of the run.
     pub async fn artifact(&self, name: &str, artifact: &ArtifactHash) -> Result<()> {
         let mut tx = self.begin().await?;
-        let row = db::RunArtifact { name: name.to_owned(), artifact: artifact.0.clone() };
+        let row = db::RunArtifact {
+            name: name.to_owned(),
+            artifact: artifact.0.clone(),
+        };
         db::run_artifact_insert(&mut tx, self.run, &row).await?;
         Ok(tx.commit().await?)
     }
-
 }
 
 impl crate::measure::Recorder for Recorder {
@@ -305,7 +322,8 @@ impl Records {
 
     /// Closes a run that was cut short.
     pub async fn mark_interrupted(&self, run: RunId, reason: &str) -> Result<()> {
-        self.close(run, db::EVENT_INTERRUPTED, &json!({ "reason": reason })).await
+        self.close(run, db::EVENT_INTERRUPTED, &json!({ "reason": reason }))
+            .await
     }
 
     /// Closes a run that came to its end.
@@ -335,7 +353,9 @@ impl Records {
     pub async fn has_pack(&self, commit: &CommitInfo) -> Result<bool> {
         let mut read = self.db.read().await?;
         let known = db::commit_get(&mut read, commit.sha.as_str()).await?;
-        let Some(pack) = known.and_then(|row| row.pack_artifact) else { return Ok(false) };
+        let Some(pack) = known.and_then(|row| row.pack_artifact) else {
+            return Ok(false);
+        };
         Ok(self.vault.store().contains(&pack)?)
     }
 }

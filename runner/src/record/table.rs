@@ -54,7 +54,9 @@ impl Records {
     /// The judged rounds of a campaign before a run, oldest first; replays are no rounds.
     pub async fn rounds_before(&self, campaign: &str, run: RunId) -> Result<Vec<RoundRow>> {
         let rows = self.table(campaign).await?;
-        let earlier = rows.into_iter().filter(|row| row.run < run && row.replay_of.is_none());
+        let earlier = rows
+            .into_iter()
+            .filter(|row| row.run < run && row.replay_of.is_none());
         Ok(earlier.filter_map(|row| row.round).collect())
     }
 }
@@ -95,15 +97,26 @@ fn round(
         "" => row.head_subject.clone(),
         lever => lever.to_owned(),
     };
-    let head = row.head_sha.parse().map_err(|error: crate::model::NotASha| {
-        super::RecordError::Unreadable { run, what: "head commit", detail: error.to_string() }
-    })?;
+    let head = row
+        .head_sha
+        .parse()
+        .map_err(
+            |error: crate::model::NotASha| super::RecordError::Unreadable {
+                run,
+                what: "head commit",
+                detail: error.to_string(),
+            },
+        )?;
     Ok(RoundRow {
         run_id: run.to_string(),
         round: registration.round,
         lever,
         verdict: Verdict::try_from(verdict.to_owned()).unwrap_or(judgement.verdict),
-        benches: judgement.benches.iter().map(RoundBench::from_judgement).collect(),
+        benches: judgement
+            .benches
+            .iter()
+            .map(RoundBench::from_judgement)
+            .collect(),
         resources,
         date: UnixMillis(row.started_at),
         head,

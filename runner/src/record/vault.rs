@@ -24,7 +24,10 @@ pub struct Vault {
 
 impl Vault {
     pub(super) fn new(store: Store) -> Vault {
-        Vault { store, pending: Mutex::default() }
+        Vault {
+            store,
+            pending: Mutex::default(),
+        }
     }
 
     /// The store itself.
@@ -54,7 +57,10 @@ impl Vault {
 
     /// Writes content to a file.
     pub fn extract(&self, artifact: &ArtifactHash, path: &Path, executable: bool) -> Result<()> {
-        let how = Extract { executable, limit: u64::MAX };
+        let how = Extract {
+            executable,
+            limit: u64::MAX,
+        };
         Ok(self.store.get_to_file(&artifact.0, path, &how)?)
     }
 
@@ -91,7 +97,9 @@ fn io_error(error: super::RecordError) -> io::Error {
 
 impl ArtifactSink for Vault {
     fn contains(&self, hash: &ArtifactHash) -> io::Result<bool> {
-        self.store.contains(&hash.0).map_err(|error| io_error(error.into()))
+        self.store
+            .contains(&hash.0)
+            .map_err(|error| io_error(error.into()))
     }
 
     fn put_file(&self, path: &Path) -> io::Result<ArtifactHash> {

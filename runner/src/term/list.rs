@@ -39,8 +39,19 @@ pub fn run_list(lines: &[RunLine], layout: Layout) -> String {
     let rows: Vec<Vec<String>> = lines
         .iter()
         .map(|line| {
-            let RunLine { run, campaign, round, lever, verdict, effects, date, head } = line;
-            [run, round, lever, verdict, effects, head, date, campaign].map(Clone::clone).to_vec()
+            let RunLine {
+                run,
+                campaign,
+                round,
+                lever,
+                verdict,
+                effects,
+                date,
+                head,
+            } = line;
+            [run, round, lever, verdict, effects, head, date, campaign]
+                .map(Clone::clone)
+                .to_vec()
         })
         .collect();
     table(&columns, &rows, layout)

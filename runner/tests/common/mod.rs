@@ -1,6 +1,9 @@
 //! Scenarios: a real git repository with a small CPU engine in C, a `campaign.toml`, and the
 //! real program run on it with its own HOME, data and cache folders.
-#![expect(dead_code, reason = "each test target uses the part of the helper that it needs")]
+#![expect(
+    dead_code,
+    reason = "each test target uses the part of the helper that it needs"
+)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -64,7 +67,7 @@ drop_lines = ["^took "]
 [[bench]]
 name = "speed"
 command = ["./engine", "bench"]
-value = { regex = 'speed: (\S+) (?<unit>\S+)' }
+value = { regex = 'speed: (?<value>\S+) (?<unit>\S+)' }
 unit = "tok/s"
 better = "higher"
 bar = "+1.5%"
@@ -174,7 +177,10 @@ impl Scenario {
 
     /// Runs the program.
     pub fn runner(&self, args: &[&str]) -> Outcome {
-        Outcome::of(self.command().args(args).output().expect("runner starts"), args)
+        Outcome::of(
+            self.command().args(args).output().expect("runner starts"),
+            args,
+        )
     }
 
     /// `runner run --json` with more arguments; the document it prints.
@@ -210,7 +216,11 @@ impl Outcome {
 
     /// Asserts the exit status.
     pub fn expect_code(self, code: i32) -> Outcome {
-        assert_eq!(self.code, code, "{:?}\n--- stdout\n{}\n--- stderr\n{}", self.args, self.stdout, self.stderr);
+        assert_eq!(
+            self.code, code,
+            "{:?}\n--- stdout\n{}\n--- stderr\n{}",
+            self.args, self.stdout, self.stderr
+        );
         self
     }
 
@@ -232,12 +242,17 @@ pub struct Run {
 impl Run {
     /// Asserts the verdict's word.
     pub fn expect_verdict(self, word: &str) -> Run {
-        let found = self.document.pointer("/judgement/verdict").and_then(Value::as_str);
+        let found = self
+            .document
+            .pointer("/judgement/verdict")
+            .and_then(Value::as_str);
         assert_eq!(
             found,
             Some(word),
             "reasons: {:#}\n--- stderr\n{}",
-            self.document.pointer("/judgement/reasons").unwrap_or(&Value::Null),
+            self.document
+                .pointer("/judgement/reasons")
+                .unwrap_or(&Value::Null),
             self.outcome.stderr
         );
         self
@@ -250,7 +265,11 @@ impl Run {
 
     /// The reasons' sentences, one a line.
     pub fn reasons(&self) -> String {
-        let reasons = self.at("/judgement/reasons").as_array().cloned().unwrap_or_default();
+        let reasons = self
+            .at("/judgement/reasons")
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
         let texts = reasons.iter().filter_map(|reason| reason["text"].as_str());
         texts.collect::<Vec<_>>().join("\n")
     }
@@ -258,7 +277,9 @@ impl Run {
 
 /// Whether any file below `folder` has `name`.
 pub fn holds_file(folder: &Path, name: &str) -> bool {
-    let Ok(entries) = std::fs::read_dir(folder) else { return false };
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return false;
+    };
     entries.flatten().any(|entry| {
         entry.file_name() == name || (entry.path().is_dir() && holds_file(&entry.path(), name))
     })
