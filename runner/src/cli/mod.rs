@@ -3,6 +3,7 @@
 //! into calls and results into output.
 
 mod dirs;
+pub mod inspect;
 
 pub use dirs::Dirs;
 
