@@ -29,7 +29,7 @@ pub struct InspectInput {
 pub struct Options {
     /// The disassembler; without it there is no census.
     pub nvdisasm: Option<PathBuf>,
-    /// What to mask in the files' host code.
+    /// What to mask in the files' host code and in the kernels' data.
     pub mask: HostMask,
 }
 
@@ -174,7 +174,7 @@ fn kernels(cubin: &Cubin<'_>, image: &[u8], options: &Options) -> Result<Vec<Ker
         Some(_) => Some(Default::default()),
         None => None,
     };
-    let hashes = hash::code_hashes(cubin);
+    let hashes = hash::code_hashes(cubin, &options.mask);
     Ok(cubin
         .entries
         .iter()

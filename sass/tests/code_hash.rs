@@ -62,7 +62,8 @@ fn place_and_file_name_do_not_matter() {
             if name == "constants.cu" && !kind.contains(&"-c") && !kind.contains(&"-cubin") {
                 continue; // It has no main.
             }
-            let source = text(name);
+            // An assert would keep the file's name.
+            let source = format!("#define NDEBUG\n{}", text(name));
             let here = build(dir.path(), "here", name, &source, kind);
             let there = build(dir.path(), "another/deeper/place", name, &source, kind);
             let other = build(dir.path(), "here", "quite_another_name.cu", &source, kind);
@@ -72,6 +73,31 @@ fn place_and_file_name_do_not_matter() {
             assert_eq!(diff(&here, &there).unchanged as usize, here.kernels.len());
         }
     }
+}
+
+#[test]
+fn masked_paths_in_asserts_do_not_matter() {
+    let dir = folder();
+    let build_in = |place: &str| {
+        let at = dir.path().join(place);
+        std::fs::create_dir_all(&at).expect("a folder");
+        let file = at.join("k.cu");
+        std::fs::copy(source("constants.cu"), &file).expect("copied");
+        let file = file.to_str().expect("UTF-8");
+        nvcc(&at, &[file, "-o", "out", "-cubin", "-arch=sm_121"]);
+        let mask = HostMask {
+            paths: vec![at.to_str().expect("UTF-8").to_owned()],
+            commits: vec![],
+        };
+        [
+            inspect_masked(&at, &["out"], mask, false),
+            inspect_masked(&at, &["out"], HostMask::default(), false),
+        ]
+    };
+    let [a, a_unmasked] = build_in("a");
+    let [b, b_unmasked] = build_in("of/another/length");
+    assert_eq!(hashes(&a), hashes(&b));
+    assert_eq!(changed(&a_unmasked, &b_unmasked), ["k4"]);
 }
 
 #[test]

@@ -169,7 +169,7 @@ fn reads_every_container() {
     assert_eq!(host, [false, false, true, true, true, true]);
     assert!(report.files.iter().all(|f| f.ptx_only.is_empty()));
     let names = names(&report);
-    assert_eq!(names[&("dyn", "sm_121")], 5, "{names:?}");
+    assert_eq!(names[&("dyn", "sm_121")], 6, "{names:?}");
     assert_eq!(names[&("dyn", "sm_90a")], 4);
     assert_eq!(names[&("k1(float*, int)", "sm_90")], 2);
     let containers: Vec<&str> = report

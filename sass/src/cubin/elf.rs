@@ -8,6 +8,9 @@ use object::{LittleEndian as LE, SectionIndex, SymbolIndex};
 
 use crate::Error;
 
+/// Symbol type of variables in relocatable cubins.
+const STT_CUDA_OBJECT: u8 = 13;
+
 type Header = e::FileHeader64<LE>;
 
 /// Where a cubin was found, for error messages.
@@ -45,6 +48,11 @@ pub struct Section<'a> {
 }
 
 impl Section<'_> {
+    /// Whether it has content, not just a size.
+    pub fn has_content(&self) -> bool {
+        !self.data.is_empty()
+    }
+
     /// Whether it holds instructions.
     pub fn is_code(&self) -> bool {
         self.kind == e::SHT_PROGBITS.0 && self.flags & u64::from(e::SHF_EXECINSTR.0) != 0
@@ -56,7 +64,7 @@ impl Section<'_> {
 pub enum SymbolKind {
     /// A function.
     Function,
-    /// A variable.
+    /// A variable; relocatable cubins have a symbol type of their own for it.
     Object,
     /// A section.
     Section,
@@ -123,7 +131,11 @@ pub(super) fn read<'a>(place: Place<'_>, data: &'a [u8]) -> Result<Raw<'a>, Erro
             align: section.sh_addralign(LE),
             size: section.sh_size(LE),
             offset,
-            data: section.data(LE, data).map_err(|e| error(offset, e))?,
+            data: if is_memory_only(name) {
+                &[]
+            } else {
+                section.data(LE, data).map_err(|e| error(offset, e))?
+            },
         });
     }
     let symbols = table
@@ -136,6 +148,15 @@ pub(super) fn read<'a>(place: Place<'_>, data: &'a [u8]) -> Result<Raw<'a>, Erro
         relocs: read_relocs(place, &table, data)?,
         sections,
     })
+}
+
+/// Whether a section of this name stands for memory without content. Relocatable cubins give these
+/// section types of their own instead of `SHT_NOBITS`.
+fn is_memory_only(name: &[u8]) -> bool {
+    name == b".nv.global"
+        || [b".nv.shared.".as_slice(), b".nv.local."]
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
 }
 
 fn read_symbols(
@@ -166,7 +187,7 @@ fn read_symbols(
             name: String::from_utf8_lossy(name).into_owned(),
             kind: if kind == e::STT_FUNC {
                 SymbolKind::Function
-            } else if kind == e::STT_OBJECT {
+            } else if kind == e::STT_OBJECT || kind.0 == STT_CUDA_OBJECT {
                 SymbolKind::Object
             } else if kind == e::STT_SECTION {
                 SymbolKind::Section

@@ -5,6 +5,8 @@ use crate::cubin::INSTRUCTION_BYTES;
 
 /// Operand forms (bits 9 to 11) that take an operand from a constant bank.
 const CONSTANT_FORMS: [u64; 2] = [3, 5];
+/// BAR, which has such a form and no such operand.
+const BAR: u64 = 0xb1d;
 /// Low 12 bits of the instructions that load from a bank: LDC, ULDC, LDCU.
 const LDC: u64 = 0xb82;
 const ULDC: u64 = 0xab9;
@@ -40,7 +42,7 @@ pub fn constant_reads(code: &[u8]) -> impl Iterator<Item = ConstantRead> + '_ {
 
 fn decode(low: u64, high: u64) -> Option<ConstantRead> {
     let opcode = low & 0xfff;
-    if !CONSTANT_FORMS.contains(&(opcode >> 9)) {
+    if opcode == BAR || !CONSTANT_FORMS.contains(&(opcode >> 9)) {
         return None;
     }
     let is_load = matches!(opcode, LDC | ULDC | LDCU);

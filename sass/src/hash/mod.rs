@@ -24,14 +24,15 @@ mod walk;
 pub use constant::{ConstantRead, constant_reads};
 
 use crate::cubin::{Attribute, Cubin, Entry, Record};
-use crate::names;
+use crate::{HostMask, names};
 use digest::Digest;
 use module::Module;
 use walk::Walk;
 
-/// Code hashes of all kernels, in the order of [`Cubin::entries`].
-pub fn code_hashes(cubin: &Cubin<'_>) -> Vec<String> {
-    let module = Module::new(cubin);
+/// Code hashes of all kernels, in the order of [`Cubin::entries`]. `mask` is applied to the module's
+/// data: an `assert` puts the source's path there.
+pub fn code_hashes(cubin: &Cubin<'_>, mask: &HostMask) -> Vec<String> {
+    let module = Module::new(cubin, mask);
     let walks: Vec<Walk> = cubin
         .entries
         .iter()

@@ -4,11 +4,10 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::digest::Digest;
 use super::walk::Walk;
+use crate::HostMask;
 use crate::cubin::{Cubin, Reloc, Section, SymbolKind};
 use crate::names;
 
-/// `sh_type` of sections without bytes.
-const SHT_NOBITS: u32 = 8;
 /// `sh_flags` bit of sections that are loaded.
 const SHF_ALLOC: u64 = 2;
 
@@ -34,6 +33,8 @@ pub(super) struct Object {
 /// An index over a cubin.
 pub(super) struct Module<'c, 'a> {
     pub cubin: &'c Cubin<'a>,
+    /// What to mask in data.
+    pub mask: &'c HostMask,
     /// Sorted by section and start.
     pub objects: Vec<Object>,
     /// The sections that belong to one function, by its name: (prefix of the section's name,
@@ -83,7 +84,7 @@ fn owner(section: &str) -> Option<(&str, &str)> {
 }
 
 impl<'c, 'a> Module<'c, 'a> {
-    pub(super) fn new(cubin: &'c Cubin<'a>) -> Self {
+    pub(super) fn new(cubin: &'c Cubin<'a>, mask: &'c HostMask) -> Self {
         let mut objects: Vec<Object> = cubin
             .symbols
             .iter()
@@ -112,6 +113,7 @@ impl<'c, 'a> Module<'c, 'a> {
         own.values_mut().for_each(|list| list.sort_unstable());
         let mut module = Module {
             cubin,
+            mask,
             objects,
             own,
         };
@@ -124,7 +126,7 @@ impl<'c, 'a> Module<'c, 'a> {
     fn add_uncovered(&mut self) {
         let mut pieces = Vec::new();
         for (index, section) in self.cubin.sections.iter().enumerate() {
-            if !is_module_data(section) || section.kind == SHT_NOBITS {
+            if !is_module_data(section) || !section.has_content() {
                 continue;
             }
             let mut covered = 0;
@@ -252,7 +254,7 @@ impl<'c, 'a> Module<'c, 'a> {
         for (index, object) in self.objects.iter().enumerate() {
             let section = &self.cubin.sections[object.section];
             let item = Item::Object(index);
-            if section.kind != SHT_NOBITS && !reached.contains(&item) {
+            if section.has_content() && !reached.contains(&item) {
                 lines.push((object.name.clone(), Walk::from_item(self, item).hex(self)));
             }
         }

@@ -79,8 +79,11 @@ impl Walk {
                 let object = &module.objects[index];
                 digest.text("object");
                 digest.text(&object.name);
-                digest.number(object.end - object.start);
-                digest.bytes(module.object_bytes(object));
+                let bytes = module.object_bytes(object);
+                if bytes.is_empty() {
+                    digest.number(object.end - object.start);
+                }
+                digest.bytes(&module.mask.apply(bytes));
                 let relocs = module.relocs_in(object.section, object.start, object.end);
                 self.relocs(module, relocs, object.start, None, digest);
             }

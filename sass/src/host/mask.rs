@@ -19,7 +19,7 @@ pub struct HostMask {
 
 impl HostMask {
     /// `data` without module ids, paths and commits.
-    pub(super) fn apply<'a>(&self, data: &'a [u8]) -> Cow<'a, [u8]> {
+    pub(crate) fn apply<'a>(&self, data: &'a [u8]) -> Cow<'a, [u8]> {
         let mut out = names::normalise(data);
         let mut paths: Vec<&str> = self.paths.iter().map(String::as_str).collect();
         // A path inside another one must not hide the longer one's end.

@@ -90,10 +90,36 @@ fn write_archive(
             write(&format!("{name}({label})"), content, mask, &mut inner)?
         };
         if has_host {
-            digest.text(&label);
+            digest.text(stable_member_name(&label));
             digest.text(&inner.hex());
             any = true;
         }
     }
     Ok(any)
+}
+
+/// The name of an archive's member without what `nvcc -lib` puts before it, which differs from run
+/// to run: `tmpxft_0000671b_00000000-10_k.o` is `k.o`.
+fn stable_member_name(name: &str) -> &str {
+    let stable = || {
+        let rest = name.strip_prefix("tmpxft_")?;
+        let (process, rest) = rest.split_once('_')?;
+        let (number, rest) = rest.split_once('_')?;
+        let hex = |text: &str| text.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
+        (hex(process) && hex(number)).then_some(rest)
+    };
+    stable().unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn member_names_lose_what_differs_from_run_to_run() {
+        assert_eq!(stable_member_name("tmpxft_0000671b_00000000-10_k.o"), "k.o");
+        for name in ["k.o", "tmpxft_k.o", "tmpxft_x_y_k.o", "tmpxft_"] {
+            assert_eq!(stable_member_name(name), name);
+        }
+    }
 }
