@@ -34,6 +34,10 @@ echo "== GPU tests"
 chmod +x "$pack/gpu" 2>/dev/null || true
 status=0
 ROUNDHOUSE_GPU_STEPS=$work timeout 240 "$pack/gpu" 2>&1 | tee "$out/tests.log" || status=$?
+if grep -q "not run" "$out/tests.log"; then
+    echo "no GPU was found: nothing was tested" >&2
+    exit 1
+fi
 
 # One launch of each kernel at each step. Per-operation counters only: the sum without an
 # operation is not the sum of the operations. Times under the profiler are not taken.

@@ -1,7 +1,7 @@
 //! The demo's kernels as cases: operands from a seed, a reference on the CPU, parity and timing.
 //!
 //! A case knows how its kernel is launched and what must come out; where it runs is the
-//! [`Device`]'s affair. Nothing here judges a time: it is measured, bounded from below by what is
+//! [`Device`](crate::device::Device)'s affair. Nothing here judges a time: it is measured, bounded from below by what is
 //! physically possible, and reported together with the proof that the timed runs did their work.
 
 mod data;

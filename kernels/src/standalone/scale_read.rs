@@ -1,6 +1,8 @@
 //! `scale_read`: q4_K weights times q8 activations, all operands in tile order.
 //!
-//! `out[od][token] = sum over chunks of d_a*(d*sc)*dot(q4, q8) - (d_a*ssum)*(dmin*m)`
+//! ```text
+//! out[od][token] = sum over chunks of d_a*(d*sc)*dot(q4, q8) - (d_a*ssum)*(dmin*m)
+//! ```
 
 use super::{Problem, Size, Tolerance, data};
 use crate::device::Geometry;
