@@ -122,33 +122,21 @@ fn lanes(address: impl Fn(u32) -> u32) -> Lanes {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::{BTreeMap, BTreeSet};
+    use std::collections::BTreeSet;
+
+    use sass::bank::{Access, wavefronts};
 
     use super::*;
 
-    /// Wavefronts beyond one a group, by the rules that HARDWARE.md gives for shared memory.
-    fn conflicts(addresses: &Lanes, groups: &[std::ops::Range<usize>], bytes: u32) -> u32 {
-        let cost = |lanes: &std::ops::Range<usize>| {
-            let mut words: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
-            for address in &addresses[lanes.clone()] {
-                for word in address / 4..(address + bytes) / 4 {
-                    words.entry(word % 32).or_default().insert(word);
-                }
-            }
-            words.values().map(BTreeSet::len).max().unwrap_or(0) as u32
-        };
-        groups.iter().map(|lanes| cost(lanes) - 1).sum()
+    fn conflicts(addresses: &Lanes, access: Access) -> u32 {
+        wavefronts(access, &addresses.map(Some)).conflicts
     }
 
-    fn groups(count: usize) -> Vec<std::ops::Range<usize>> {
-        let size = 32 / count;
-        (0..count).map(|n| n * size..(n + 1) * size).collect()
-    }
-
-    fn neighbours_share(addresses: &Lanes) -> bool {
-        [1, 2]
-            .iter()
-            .any(|x| (0..32).all(|lane| addresses[lane] == addresses[lane ^ x]))
+    fn load(layout: Pairs) -> Access {
+        match layout.load_bytes() {
+            8 => Access::Load64,
+            _ => Access::Load128,
+        }
     }
 
     #[test]
@@ -169,7 +157,7 @@ mod tests {
             for chunk in 0..CHUNKS {
                 for group in 0..8 {
                     let addresses = plane.fragment(chunk, group);
-                    assert_eq!(conflicts(&addresses, &groups(4), 16), expected);
+                    assert_eq!(conflicts(&addresses, Access::Matrix4), expected);
                 }
             }
         }
@@ -178,7 +166,7 @@ mod tests {
     #[test]
     fn the_check_pays_half_a_million_wavefronts_before_the_swizzle() {
         let per_tile: u32 = (0..CHUNKS * 8)
-            .map(|n| conflicts(&Plane::Rows.fragment(n / 8, n % 8), &groups(4), 16))
+            .map(|n| conflicts(&Plane::Rows.fragment(n / 8, n % 8), Access::Matrix4))
             .sum();
         let warps_and_tiles = crate::standalone::LDSM_CHECK_LOADS / (CHUNKS * 8);
         assert_eq!(crate::standalone::LDSM_CHECK_LOADS, 131_072);
@@ -189,7 +177,7 @@ mod tests {
     fn staging_the_plane_never_conflicts() {
         for plane in [Plane::Rows, Plane::Swizzled] {
             for n in 0..64 {
-                assert_eq!(conflicts(&plane.staging(n / 8, n % 8), &groups(4), 16), 0);
+                assert_eq!(conflicts(&plane.staging(n / 8, n % 8), Access::Store128), 0);
             }
         }
     }
@@ -240,9 +228,7 @@ mod tests {
                 let made = layout.loads(chunk);
                 assert_eq!(made.len(), loads);
                 for addresses in made {
-                    assert!(!neighbours_share(&addresses), "no groups merge");
-                    let groups = groups(if layout.load_bytes() == 8 { 2 } else { 4 });
-                    assert_eq!(conflicts(&addresses, &groups, layout.load_bytes()), each);
+                    assert_eq!(conflicts(&addresses, load(layout)), each);
                 }
             }
         }
@@ -253,7 +239,7 @@ mod tests {
         for (layout, expected) in [(Pairs::Slots, 1), (Pairs::QMajor, 1), (Pairs::Regions, 0)] {
             for n in 0..16 {
                 assert_eq!(
-                    conflicts(&layout.staging(n / 2, n % 2), &groups(1), 4),
+                    conflicts(&layout.staging(n / 2, n % 2), Access::Store32),
                     expected
                 );
             }
@@ -271,14 +257,12 @@ mod tests {
             (Pairs::QMajor, "q-major"),
             (Pairs::Regions, "regions"),
         ] {
-            let size = layout.load_bytes();
-            let groups = |bytes| groups(if bytes == 16 { 4 } else { bytes as usize / 4 });
             let loads: u32 = (0..CHUNKS)
                 .flat_map(|chunk| layout.loads(chunk))
-                .map(|addresses| conflicts(&addresses, &groups(size), size))
+                .map(|addresses| conflicts(&addresses, load(layout)))
                 .sum();
             let stores: u32 = (0..16)
-                .map(|n| conflicts(&layout.staging(n / 2, n % 2), &groups(4), 4))
+                .map(|n| conflicts(&layout.staging(n / 2, n % 2), Access::Store32))
                 .sum();
             let row = format!(
                 "`scale_read`, {name} | {} | {} |",
