@@ -83,7 +83,7 @@ lines = [line for line in open(path) if line.startswith('"')]
 rows = list(csv.reader(lines))
 header, values = rows[0], rows[2]
 for name, value in zip(header, values):
-    if "__" in name and "." in name:
+    if name.endswith(".sum") and not name.startswith(("gpu__time", "profiler__")):
         print(",".join([step, commit[:12], kernel, name, value.replace(",", "")]))
 PY
     done

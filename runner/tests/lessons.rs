@@ -420,3 +420,31 @@ fn a_revert_is_verified_by_its_machine_code() {
     assert_eq!(run.at("/judgement/revert_verified"), false);
     assert_eq!(run.at("/judgement/verdict"), "LANDED", "{}", run.reasons());
 }
+
+#[test]
+fn a_replay_from_the_record_alone_is_the_same() {
+    let scenario = with_head("engine: faster", FASTER.0, FASTER.1);
+    let run = scenario.run(&[]).expect_verdict("LANDED");
+    let sha = run
+        .at("/evidence/commits/head/sha")
+        .as_str()
+        .expect("a sha")
+        .to_owned();
+    // The repository is lost, and so is everything in the cache.
+    std::fs::remove_dir_all(scenario.repo()).expect("removed");
+    std::fs::remove_dir_all(scenario.path("cache")).expect("removed");
+    std::fs::create_dir(scenario.repo()).expect("an empty folder");
+    for more in [&[][..], &["--artifacts"]] {
+        let args = [&["replay", &sha, "--json"], more].concat();
+        let outcome = scenario.runner(&args);
+        let document: serde_json::Value = serde_json::from_str(&outcome.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}", outcome.text()));
+        let comparison = &document["comparison"];
+        assert_eq!(comparison["code"]["outcome"], "SAME", "{comparison:#}");
+        assert_eq!(comparison["outputs"]["outcome"], "SAME", "{comparison:#}");
+        assert_eq!(comparison["speed"]["outcome"], "SAME", "{comparison:#}");
+        outcome.expect_code(0);
+    }
+    let list = scenario.runner(&["show"]).expect_code(0).stdout;
+    assert!(list.contains("replay of 1"), "{list}");
+}

@@ -113,6 +113,7 @@ impl World {
             runner_exe: PathBuf::from("/bin/true"),
             visible_devices: None,
             what: "a test".to_owned(),
+            rebuild: false,
             cache,
         }
     }

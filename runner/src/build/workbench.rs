@@ -40,6 +40,8 @@ pub struct WorkbenchPlan {
     pub visible_devices: Option<String>,
     /// What the run does, for whoever finds the slot taken.
     pub what: String,
+    /// Build also what is in the cache.
+    pub rebuild: bool,
 }
 
 /// What a side is built from.
@@ -288,6 +290,9 @@ impl Workbench {
         key: &str,
         sink: &dyn ArtifactSink,
     ) -> Result<Option<BuildRecord>, BuildError> {
+        if self.plan.rebuild {
+            return Ok(None);
+        }
         let Some(record) = self.slot.record(key) else {
             return Ok(None);
         };

@@ -13,6 +13,7 @@ mod harness;
 mod index;
 mod init;
 mod inspect;
+mod replay;
 mod run;
 mod show;
 
@@ -54,6 +55,8 @@ enum Command {
     Correct(correct::Args),
     /// Write the campaign index: static pages that work from disk.
     Index(index::Args),
+    /// Rebuild and repeat a recorded run from its record.
+    Replay(replay::Args),
     /// Remove artefacts and built trees that no kept round needs.
     Gc(gc::Args),
     /// Make the sample campaign's repository and run its rounds.
@@ -112,6 +115,7 @@ async fn dispatch(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Decide(args) => decide::run(args, &context).await,
         Command::Correct(args) => correct::run(args, &context).await,
         Command::Index(args) => index::run(args, &context).await,
+        Command::Replay(args) => replay::run(args, &context).await,
         Command::Gc(args) => gc::run(args, &context).await,
         Command::Demo(args) => demo::run(args, &context).await,
         Command::Harness(args) => harness::run(&args),

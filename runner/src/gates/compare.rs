@@ -22,6 +22,14 @@ impl<'a> Kept<'a> {
         Kept { lines }
     }
 
+    /// What was kept, line breaks included.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.lines
+            .iter()
+            .flat_map(|(_, line)| line.iter().copied())
+            .collect()
+    }
+
     /// How many bytes were kept, line breaks aside.
     pub fn content_bytes(&self) -> usize {
         let is_break = |b: &&u8| matches!(**b, b'\n' | b'\r');

@@ -48,6 +48,16 @@ pub async fn run<L: Launcher, R: Recorder>(
     Ok(gates)
 }
 
+/// An output without the lines that may differ, for comparing outputs of two runs. Expressions
+/// that do not compile are left out; the config's parser has compiled each of them before.
+pub fn kept_bytes(output: &[u8], drop_lines: &[String]) -> Vec<u8> {
+    let compiled: Vec<_> = drop_lines
+        .iter()
+        .filter_map(|text| regex::bytes::Regex::new(text).ok())
+        .collect();
+    compare::Kept::of(output, &compiled).bytes()
+}
+
 fn tell(gates: &[GateEvidence], progress: &Progress) {
     for gate in gates {
         progress.note(gate_words(gate));

@@ -76,6 +76,34 @@ pub fn occupancies(delta: &sass::Delta, facts: &LaunchFacts) -> Vec<KernelOccupa
     added.chain(removed).chain(changed).collect()
 }
 
+/// What differs, for people: names of kernels and files.
+pub fn differences(delta: &sass::Delta) -> Vec<String> {
+    let said = |what: &str, kernel: &sass::Kernel| format!("{} {what}", kernel.name);
+    let added = delta.added.iter().map(|kernel| said("is new", kernel));
+    let removed = delta
+        .removed
+        .iter()
+        .map(|kernel| said("is missing", kernel));
+    let renamed = delta
+        .renamed
+        .iter()
+        .map(|(old, new)| format!("{} is called {}", old.name, new.name));
+    let changed = delta
+        .changed
+        .iter()
+        .map(|(_, kernel)| said("differs", kernel));
+    let host = delta
+        .host_changed
+        .iter()
+        .map(|file| format!("{file} differs outside its kernels"));
+    added
+        .chain(removed)
+        .chain(renamed)
+        .chain(changed)
+        .chain(host)
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -48,6 +48,8 @@ pub struct Options {
     pub wait: bool,
     /// The run that is repeated.
     pub replay_of: Option<RunId>,
+    /// Build both sides again, also where they are in the cache.
+    pub rebuild: bool,
     /// Stored builds to use instead of building.
     pub stored_builds: Option<PerSide<crate::model::BuildEvidence>>,
 }
@@ -86,7 +88,12 @@ pub async fn execute(
     let uuid = crate::record::new_uuid();
     let alive = interrupted::Alive::mark(dirs, &uuid)?;
     let toolchain = stages::toolchain(&prepared, &dirs.cache, progress).await;
-    let bench = stages::open_workbench(&prepared, &toolchain, dirs, &uuid, &runner)?;
+    let process = stages::Process {
+        dirs,
+        uuid: &uuid,
+        runner: &runner,
+    };
+    let bench = stages::open_workbench(&prepared, options, &toolchain, &process)?;
     let machine = machine::Environment::read();
     let start = RunStart {
         uuid: uuid.clone(),

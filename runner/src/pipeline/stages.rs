@@ -27,6 +27,17 @@ pub(super) struct Stages<'a> {
     pub(super) progress: &'a Progress,
 }
 
+/// The process that carries out a run.
+#[derive(Debug)]
+pub(super) struct Process<'a> {
+    /// Its folders.
+    pub(super) dirs: &'a Dirs,
+    /// The run's identity.
+    pub(super) uuid: &'a str,
+    /// The program.
+    pub(super) runner: &'a OwnProgram,
+}
+
 /// What is known before the first stage.
 pub(super) fn first_evidence(prepared: &Prepared, device: DeviceState) -> Evidence {
     Evidence {
@@ -64,10 +75,9 @@ pub(super) fn fingerprinted(toolchain: &Toolchain) -> db::Fingerprinted {
 /// else wrong with it becomes part of the record.
 pub(super) fn open_workbench(
     prepared: &Prepared,
+    options: &Options,
     toolchain: &Result<Toolchain, ToolchainError>,
-    dirs: &Dirs,
-    uuid: &str,
-    runner: &OwnProgram,
+    process: &Process<'_>,
 ) -> anyhow::Result<Option<Result<Workbench, BuildError>>> {
     let Ok(toolchain) = toolchain else {
         return Ok(None);
@@ -80,11 +90,12 @@ pub(super) fn open_workbench(
         repository: prepared.repository.clone(),
         config: prepared.config.clone(),
         toolchain: toolchain.clone(),
-        cache: dirs.cache.clone(),
-        run_id: uuid.to_owned(),
-        runner_exe: runner.path.clone(),
+        cache: process.dirs.cache.clone(),
+        run_id: process.uuid.to_owned(),
+        runner_exe: process.runner.path.clone(),
         visible_devices,
         what: format!("run of {}", prepared.commits.head.sha.short()),
+        rebuild: options.rebuild,
     });
     match opened {
         Err(busy @ BuildError::Busy(_)) => Err(busy.into()),
@@ -289,7 +300,7 @@ impl Stages<'_> {
                 if let Some(head) = head {
                     let delta = sass::diff(&report, head);
                     revert.equal = Some(delta.is_identical());
-                    revert.detail = differences(&delta);
+                    revert.detail = inspect::differences(&delta);
                 }
                 revert.before = Some(before);
             }
@@ -443,34 +454,6 @@ async fn inspect_files(
         mask,
     };
     Ok(inspect::inspect(inputs, options).await?)
-}
-
-/// What differs, for people: names of kernels and files.
-fn differences(delta: &sass::Delta) -> Vec<String> {
-    let said = |what: &str, kernel: &sass::Kernel| format!("{} {what}", kernel.name);
-    let added = delta.added.iter().map(|kernel| said("is new", kernel));
-    let removed = delta
-        .removed
-        .iter()
-        .map(|kernel| said("is missing", kernel));
-    let renamed = delta
-        .renamed
-        .iter()
-        .map(|(old, new)| format!("{} is called {}", old.name, new.name));
-    let changed = delta
-        .changed
-        .iter()
-        .map(|(_, kernel)| said("differs", kernel));
-    let host = delta
-        .host_changed
-        .iter()
-        .map(|file| format!("{file} differs outside its kernels"));
-    added
-        .chain(removed)
-        .chain(renamed)
-        .chain(changed)
-        .chain(host)
-        .collect()
 }
 
 fn build_summary(build: &BuildEvidence) -> (String, bool) {

@@ -72,6 +72,18 @@ impl Records {
         Ok(old)
     }
 
+    /// Keeps what a repetition said about its original, with the repetition.
+    pub async fn store_comparison<T: serde::Serialize>(
+        &self,
+        run: RunId,
+        comparison: &T,
+    ) -> Result<()> {
+        let mut tx = self.db.write().await?;
+        let text = super::convert::json(comparison);
+        db::run_document_insert(&mut tx, run, "replay", &text).await?;
+        Ok(tx.commit().await?)
+    }
+
     /// What a garbage collection keeps: landed rounds, decided ones, and every base.
     pub fn gc_policy(&self, keep_days: u32, keep_rounds: bool, now: UnixMillis) -> db::gc::Policy {
         let landed = [Verdict::Landed, Verdict::LandedSubBar];

@@ -23,6 +23,7 @@ pub use db::{MatchedBy, RunId};
 pub use find::{Reference, Resolved};
 pub use load::StoredRun;
 pub use present::Presentable;
+pub(crate) use present::facts;
 pub use recorder::{BuildRecord, Recorder};
 pub use table::TableRow;
 pub use vault::Vault;
