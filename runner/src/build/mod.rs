@@ -11,6 +11,7 @@ mod key;
 mod launch;
 mod log;
 mod outputs;
+mod restore;
 mod slot;
 #[cfg(test)]
 mod tests;
