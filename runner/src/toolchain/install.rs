@@ -105,6 +105,14 @@ pub(super) async fn install(
     installation.run().await?;
     let ready = half.path().join("root");
     std::fs::rename(&ready, &folder).map_err(ToolchainError::io("create", &folder))?;
+    // Hashes what was installed once more, at its place: the next run finds it remembered.
+    if !is_whole(pinned, &folder, tools) {
+        return Err(ToolchainError::Broken {
+            tool: folder,
+            said: "what was read back is not what was written".to_owned(),
+            hint: "; look after the disk".to_owned(),
+        });
+    }
     Ok(folder.join(pinned.root))
 }
 
