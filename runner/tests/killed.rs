@@ -149,6 +149,8 @@ fn start_victim(place: &Path, run_id: &str) -> Result<Child> {
         .arg("victim")
         .arg(place)
         .arg(run_id)
+        // As in a hook, or under `git rebase --exec`: none of it may reach our git commands.
+        .envs(["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"].map(|name| (name, "/nowhere")))
         .spawn()?)
 }
 
