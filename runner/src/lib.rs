@@ -6,6 +6,7 @@ pub mod claims;
 pub mod cli;
 pub mod config;
 pub mod demo;
+pub mod doctor;
 pub mod gates;
 pub mod git;
 pub mod inspect;

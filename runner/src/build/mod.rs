@@ -11,6 +11,7 @@ mod key;
 mod launch;
 mod log;
 mod outputs;
+mod restore;
 mod slot;
 #[cfg(test)]
 mod tests;
@@ -29,7 +30,7 @@ use crate::machine::LockError;
 use crate::model::{ArtifactHash, Failure};
 
 /// Where built files and logs are put.
-pub trait ArtifactSink {
+pub trait ArtifactSink: Send + Sync {
     /// Whether the store holds this content.
     fn contains(&self, hash: &ArtifactHash) -> io::Result<bool>;
     /// Stores a file's content.
@@ -39,7 +40,7 @@ pub trait ArtifactSink {
 }
 
 /// Where stored files come from.
-pub trait ArtifactSource {
+pub trait ArtifactSource: Send + Sync {
     /// Writes the content to a new file.
     fn copy_to(&self, hash: &ArtifactHash, path: &Path) -> io::Result<()>;
 }

@@ -340,7 +340,8 @@ async fn a_head_that_does_not_compile_is_evidence() {
 #[tokio::test]
 async fn failures_of_the_machine_are_told_apart() {
     let mut world = World::two_values().await;
-    let cases: [(&str, fn(&Failure) -> bool); 5] = [
+    type Wanted = fn(&Failure) -> bool;
+    let cases: [(&str, Wanted); 5] = [
         ("cat main.cpp > /dev/full", |f| *f == Failure::DiskFull),
         (
             "nvcc-is-not-here; PATH=/nowhere nvcc -c x.cu",

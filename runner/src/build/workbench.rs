@@ -1,22 +1,20 @@
 //! Builds sides in the slot and keeps them ready to be launched.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use sha2::{Digest, Sha256};
-
 use super::key::key;
 use super::log::{first_error, machine_failure};
-use super::outputs::{collect, times, unchanged};
+use super::outputs::{collect, unchanged};
 use super::slot::{BuildRecord, Slot};
-use super::{ArtifactSink, ArtifactSource, BuildError};
+use super::{ArtifactSink, BuildError};
 use crate::config::{Build, CommandLine, Config};
 use crate::git::{CheckedOut, GitError, Repository};
 use crate::machine::Holder;
-use crate::model::{ArtifactHash, BuildEvidence, CommitInfo, PerSide, Side};
+use crate::model::{BuildEvidence, CommitInfo, PerSide, Side};
 use crate::process::{self, EnvPlan, Finished, PrivateDir, Spec};
 use crate::progress::Progress;
 use crate::toolchain::Toolchain;
@@ -127,38 +125,6 @@ impl Workbench {
         let (evidence, ready) = self.build_commit(source, sink, progress).await?;
         let files = ready.map(|ready| self.files_of(&ready)).unwrap_or_default();
         Ok((evidence, files))
-    }
-
-    /// Puts stored outputs into a fresh checkout instead of building: for a replay with the
-    /// recorded binaries.
-    pub async fn restore(
-        &mut self,
-        side: Side,
-        commit: &CommitInfo,
-        evidence: &BuildEvidence,
-        source: &dyn ArtifactSource,
-    ) -> Result<(), BuildError> {
-        let mut hash = Sha256::new();
-        hash.update(&evidence.key);
-        for output in &evidence.outputs {
-            hash.update(&output.path);
-            hash.update(&output.artifact.0);
-        }
-        let key = format!("stored-{}", hex::encode(&hash.finalize()[..16]));
-        let checked_out = self.fresh_tree(&key, commit).await?;
-        let tree = self.slot.place(&key);
-        for output in &evidence.outputs {
-            write_output(&tree, output, source)?;
-        }
-        let record = BuildRecord {
-            checked_out,
-            wall_ms: evidence.wall_ms,
-            changed_ns: times(&tree, &evidence.outputs),
-            outputs: evidence.outputs.clone(),
-            log: evidence.log.clone().unwrap_or(ArtifactHash(String::new())),
-        };
-        *self.sides.get_mut(side) = Some(Ready { key, record });
-        Ok(())
     }
 
     /// The built files of a side: path in the worktree, and where the file is now. Launching
@@ -316,7 +282,7 @@ impl Workbench {
     }
 
     /// Checks a commit out under a key, in place of what is there.
-    async fn fresh_tree(
+    pub(super) async fn fresh_tree(
         &mut self,
         key: &str,
         commit: &CommitInfo,
@@ -374,36 +340,6 @@ fn evidence_of(key: &str, record: &BuildRecord, cached: bool) -> BuildEvidence {
         outputs: record.outputs.clone(),
         log: Some(record.log.clone()),
     }
-}
-
-fn write_output(
-    tree: &Path,
-    output: &crate::model::OutputFile,
-    source: &dyn ArtifactSource,
-) -> Result<(), BuildError> {
-    use std::os::unix::fs::PermissionsExt;
-
-    let file = tree.join(&output.path);
-    let fail = |error| BuildError::io("restore", &file)(error);
-    if let Some(folder) = file.parent() {
-        std::fs::create_dir_all(folder).map_err(fail)?;
-    }
-    // A record is data: it must not name a place outside the tree.
-    let root = tree.canonicalize().map_err(fail)?;
-    let inside = file
-        .parent()
-        .and_then(|folder| folder.canonicalize().ok())
-        .is_some_and(|folder| folder.starts_with(&root));
-    if !inside {
-        let outside = std::io::Error::other("the record names a place outside the worktree");
-        return Err(fail(outside));
-    }
-    process::remove_tree(&file)
-        .or_else(|_| std::fs::remove_file(&file))
-        .map_err(fail)?;
-    source.copy_to(&output.artifact, &file).map_err(fail)?;
-    let mode = if output.executable { 0o755 } else { 0o644 };
-    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).map_err(fail)
 }
 
 fn log_text(command: &CommandLine, finished: &Finished) -> String {

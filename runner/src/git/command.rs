@@ -26,11 +26,12 @@ const PASSED: [&str; 10] = [
 
 /// Settings for every command. Hooks and background work of the user's have no place here, and
 /// line ends must not depend on whose machine it is.
-const SETTINGS: [&str; 11] = [
+const SETTINGS: [&str; 12] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.autocrlf=false",
     "core.quotePath=false",
+    "safe.bareRepository=all",
     "gc.auto=0",
     "maintenance.auto=false",
     "protocol.version=2",

@@ -48,7 +48,7 @@ pub(super) async fn smudge(
     };
     let fail = |reason: String| GitError::Lfs {
         path: first.path.clone(),
-        others: pointers.len() - 1,
+        count: pointers.len(),
         commit: commit.short().to_owned(),
         reason,
     };

@@ -32,6 +32,10 @@ pub(super) async fn create(git: &Git, mirror: &Path, format: &str) -> Result<(),
     git.at(fresh.path())
         .text(["init", "--quiet", "--bare", "--template=", &format, "."])
         .await?;
+    // A build that calls git in its worktree must not tidy up here either.
+    for (name, value) in [("gc.auto", "0"), ("gc.worktreePruneExpire", "never")] {
+        git.at(fresh.path()).text(["config", name, value]).await?;
+    }
     let fresh = fresh.keep();
     if let Err(error) = std::fs::rename(&fresh, mirror) {
         // Another run made it at the same moment.

@@ -82,12 +82,12 @@ pub enum GitError {
         path: PathBuf,
     },
     /// LFS files cannot be had.
-    #[error("{path} and {others} more files of {commit} are in Git LFS: {reason}")]
+    #[error("{commit} has {count} file(s) in Git LFS, the first is {path}: {reason}")]
     Lfs {
         /// The first of the files.
         path: String,
-        /// How many others there are.
-        others: usize,
+        /// How many there are.
+        count: usize,
         /// The commit, short.
         commit: String,
         /// What is missing, with the remedy.

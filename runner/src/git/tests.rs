@@ -475,6 +475,36 @@ async fn packs_bring_a_lost_repository_back() {
 }
 
 #[tokio::test]
+async fn sha256_repositories_work() {
+    let world = World::new();
+    std::fs::create_dir(world.path("new")).expect("a folder");
+    world.git(
+        "new",
+        &["init", "-q", "-b", "main", "--object-format=sha256"],
+    );
+    world.commit("new", "a", "1", "first");
+    let head = world.commit("new", "a", "2", "second");
+    assert_eq!(head.as_str().len(), 64);
+    let repo = world.open("new").await;
+    let pair = repo.pair(PairRequest::default()).await.expect("a pair");
+    repo.checkout(&pair.head, &world.path("tree"))
+        .await
+        .expect("a checkout");
+    let pack = repo.commit_pack(&pair.base, None).await.expect("a pack");
+    let again = Repository::detached("x", "sha256", &world.path("other"))
+        .await
+        .expect("a mirror");
+    again
+        .restore_pack(&pair.base, &pack)
+        .await
+        .expect("restored");
+    again
+        .checkout(&pair.base, &world.path("tree2"))
+        .await
+        .expect("a checkout");
+}
+
+#[tokio::test]
 async fn submodules_come_from_the_users_copy_or_from_their_origin() {
     let world = World::new();
     for name in ["lib", "deep"] {

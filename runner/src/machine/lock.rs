@@ -141,6 +141,9 @@ impl Drop for HeldLock {
         // An empty file says that the lock was released in order. That it was not written
         // costs a sweep that finds nothing.
         let _ = write(&mut self.file, None);
+        // Said in so many words: closing the file leaves the lock with a child that another
+        // thread has just forked, until that child executes its program.
+        let _ = self.file.unlock();
     }
 }
 

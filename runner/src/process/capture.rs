@@ -37,16 +37,6 @@ impl Capture {
         Capture { held, task }
     }
 
-    /// What has been read so far.
-    pub fn so_far(&self) -> Vec<u8> {
-        lock(&self.held).bytes.clone()
-    }
-
-    /// Whether there was more than the limit.
-    pub fn overflowed(&self) -> bool {
-        lock(&self.held).overflowed
-    }
-
     /// Waits for the end of the stream, no longer than `grace`, and gives what was read.
     /// Someone may hold the other end for ever; then the rest is given up.
     pub async fn finish(mut self, grace: Duration) -> Held {

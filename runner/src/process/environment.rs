@@ -132,7 +132,9 @@ pub fn effective_env_from(
 /// Whether a variable of this name would carry a secret.
 pub fn looks_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    SECRET_PARTS.iter().any(|part| name.contains(part))
+    name.ends_with("_KEY")
+        || name.ends_with("_AUTH")
+        || SECRET_PARTS.iter().any(|part| name.contains(part))
 }
 
 fn is_secret(name: &str, value: &str) -> bool {
@@ -203,6 +205,8 @@ mod tests {
             ("SSH_AUTH_SOCK", "/tmp/agent"),
             ("HF_TOKEN", "x"),
             ("my_password", "x"),
+            ("OPENAI_KEY", "x"),
+            ("NPM_CONFIG__AUTH", "x"),
             ("GIT_ASKPASS", "x"),
             ("HARMLESS_NAME", "ghp_0123456789"),
         ];

@@ -8,7 +8,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Notify;
 
-use super::capture::Capture;
+use super::capture::{Capture, Held};
 use super::run::{DRAIN, Group, io_failure, now, status_failure, timed_out};
 use super::{Finished, HarnessSession, Spec};
 use crate::model::{Failure, UnixMillis};
@@ -25,6 +25,7 @@ pub struct JsonLines {
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
     stderr: Option<Capture>,
+    complaints: Held,
     said: Vec<u8>,
     output_limit: u64,
     failure: Option<Failure>,
@@ -53,6 +54,7 @@ impl JsonLines {
             stdin,
             stdout: BufReader::new(stdout),
             stderr,
+            complaints: Held::default(),
             said: Vec::new(),
             output_limit: spec.output_limit,
             failure: None,
@@ -97,27 +99,23 @@ impl JsonLines {
 
     /// Standard output is at its end: the program ended, or closed it.
     async fn why_it_ended(&mut self) -> Failure {
-        if self.stderr.as_ref().is_some_and(Capture::overflowed) {
+        let status = tokio::time::timeout(DRAIN, self.group.child.wait()).await;
+        if let Some(stderr) = self.stderr.take() {
+            self.complaints = stderr.finish(DRAIN).await;
+        }
+        if self.complaints.overflowed {
             return Failure::TooMuchOutput {
                 limit_bytes: self.output_limit,
             };
         }
-        let status = tokio::time::timeout(DRAIN, self.group.child.wait()).await;
         match status.ok().and_then(status_failure) {
             Some(failure) => failure,
-            None => {
-                let said = self
-                    .stderr
-                    .as_ref()
-                    .map(Capture::so_far)
-                    .unwrap_or_default();
-                Failure::Harness {
-                    message: match tail(&said) {
-                        "" => "it ended without an answer".to_owned(),
-                        tail => format!("it ended without an answer; it said: {tail}"),
-                    },
-                }
-            }
+            None => Failure::Harness {
+                message: match tail(&self.complaints.bytes) {
+                    "" => "it ended without an answer".to_owned(),
+                    tail => format!("it ended without an answer; it said: {tail}"),
+                },
+            },
         }
     }
 
@@ -163,13 +161,12 @@ impl HarnessSession for JsonLines {
         }
         self.kill().await;
         let wall = self.clock.elapsed();
-        let stderr = match self.stderr.take() {
-            Some(capture) => capture.finish(DRAIN).await.bytes,
-            None => Vec::new(),
-        };
+        if let Some(stderr) = self.stderr.take() {
+            self.complaints = stderr.finish(DRAIN).await;
+        }
         Finished {
             stdout: self.said,
-            stderr,
+            stderr: self.complaints.bytes,
             failure: self.failure,
             started_at: self.started_at,
             wall,

@@ -71,6 +71,27 @@ async fn nothing_is_inherited() {
 }
 
 #[tokio::test]
+async fn programs_are_found_in_the_childs_path_and_directory() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    std::fs::create_dir(folder.path().join("bin")).expect("a folder");
+    for name in ["bin/only-there", "engine"] {
+        std::os::unix::fs::symlink("/bin/pwd", folder.path().join(name)).expect("a link");
+    }
+    let mut found = spec("");
+    found.cwd = folder.path().canonicalize().expect("there");
+    let bin = folder.path().join("bin");
+    found
+        .env
+        .insert("PATH".into(), bin.to_string_lossy().into_owned());
+    for program in ["only-there", "./engine"] {
+        found.command = CommandLine::Argv(vec![program.into()]);
+        let done = run(&found).await;
+        assert_eq!(done.failure, None, "{program}");
+        assert_eq!(text(&done.stdout).trim(), found.cwd.to_string_lossy());
+    }
+}
+
+#[tokio::test]
 async fn what_cannot_be_started_says_why() {
     let mut missing = spec("");
     missing.command = CommandLine::Argv(vec!["./no-such-program".into()]);
@@ -203,8 +224,8 @@ async fn a_harness_answers_line_by_line() {
 
 #[tokio::test]
 async fn a_harness_that_fails_is_killed() {
-    let wait = Duration::from_millis(500);
-    let cases: [(&str, fn(&Failure) -> bool); 5] = [
+    type Wanted = fn(&Failure) -> bool;
+    let cases: [(&str, Wanted); 5] = [
         ("read l; sleep 4247@.1", |f| {
             matches!(f, Failure::TimedOut { .. })
         }),
@@ -221,6 +242,8 @@ async fn a_harness_that_fails_is_killed() {
         ),
     ];
     for (script, wanted) in cases {
+        let hangs = script.contains("4247@.1");
+        let wait = Duration::from_millis(if hangs { 300 } else { 20_000 });
         let mut harness = JsonLines::start(&spec(script)).expect("it starts");
         let failure = harness.ask("x", wait).await.expect_err(script);
         assert!(wanted(&failure), "{script}: {failure:?}");

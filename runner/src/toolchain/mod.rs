@@ -6,6 +6,7 @@
 mod fingerprint;
 mod install;
 mod pinned;
+mod pip;
 mod tools;
 
 pub use fingerprint::{Fingerprint, PackageRecord, ToolRecord};

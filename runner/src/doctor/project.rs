@@ -1,0 +1,101 @@
+//! The campaign's file and its repository.
+
+use super::{Finding, Request};
+use crate::git::{GitError, PairRequest, Repository};
+
+/// The config file.
+pub(super) fn config(request: &Request<'_>) -> Finding {
+    let file = request.config_file.display();
+    match &request.config {
+        Ok(config) => Finding::ok(
+            "config",
+            format!(
+                "{file}: campaign {} with {} benches, {} parity cases, identity {}",
+                config.campaign.name,
+                config.benches.len(),
+                config.parity.len(),
+                if config.identity.is_some() {
+                    "on"
+                } else {
+                    "off"
+                },
+            ),
+        ),
+        Err(_) if !request.config_file.exists() => Finding::bad(
+            "config",
+            format!("there is no {file}"),
+            "`runner init` writes one for this repository",
+        ),
+        Err(error) => Finding::bad("config", error.clone(), format!("correct {file}")),
+    }
+}
+
+/// The repository, and what a run would compare.
+pub(super) async fn repository(request: &Request<'_>) -> Vec<Finding> {
+    let repository = match Repository::open(request.repository, request.cache).await {
+        Ok(repository) => repository,
+        Err(error) => {
+            let remedy = match &error {
+                GitError::NoGit(_) => "install git (for example `apt install git`)",
+                GitError::NoRepository { .. } => "run this in a checkout of the repository",
+                _ => "see what git says; a repository of another user needs `safe.directory`",
+            };
+            return vec![Finding::bad("git", with_causes(&error), remedy)];
+        }
+    };
+    let root = repository.root().unwrap_or(request.repository);
+    let mut findings = vec![Finding::ok("git", format!("repository {}", root.display()))];
+    let branch = request
+        .config
+        .as_ref()
+        .ok()
+        .and_then(|config| config.campaign.default_branch.as_deref());
+    let asked = PairRequest {
+        default_branch: branch,
+        ..PairRequest::default()
+    };
+    findings.push(match repository.pair(asked).await {
+        Ok(pair) => Finding::ok(
+            "base and head",
+            format!("{} against {}", pair.head.short(), pair.base.short()),
+        ),
+        Err(error @ GitError::NotFound { .. }) => Finding::bad(
+            "base and head",
+            with_causes(&error),
+            "commit something, or correct `default_branch`",
+        ),
+        Err(error) => Finding::warn(
+            "base and head",
+            with_causes(&error),
+            "give --base when you run",
+        ),
+    });
+    findings.extend(lfs(&repository).await);
+    findings
+}
+
+/// git-lfs, where the head commit has files in it.
+async fn lfs(repository: &Repository) -> Option<Finding> {
+    let head = repository.resolve("HEAD").await.ok()?;
+    let attributes = repository.file_at(&head, ".gitattributes").await.ok()??;
+    let used = String::from_utf8_lossy(&attributes).contains("filter=lfs");
+    used.then(|| match which::which("git-lfs") {
+        Ok(path) => Finding::ok("git-lfs", path.display().to_string()),
+        Err(_) => Finding::bad(
+            "git-lfs",
+            "the repository uses it and it is not installed",
+            "install it (for example `apt install git-lfs`)",
+        ),
+    })
+}
+
+/// An error with its causes on one line.
+pub(super) fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
