@@ -156,6 +156,10 @@ fn host_elf<'a>(place: &Place, data: &'a [u8]) -> Result<Vec<Image<'a>>, Error> 
     } else {
         fatbin_sections::<elf::FileHeader32<Endianness>>(place, data)?
     };
+    let total: usize = sections.iter().map(|section| section.data.len()).sum();
+    if total > data.len() {
+        return Err(place.error(0, "its sections of GPU code overlap"));
+    }
     let mut linked = Vec::new();
     let mut relocatable = Vec::new();
     for section in sections {

@@ -141,13 +141,23 @@ pub(super) fn read<'a>(place: Place<'_>, data: &'a [u8]) -> Result<Raw<'a>, Erro
     let symbols = table
         .symbols(LE, data, e::SHT_SYMTAB)
         .map_err(|e| error(shoff, e))?;
+    let content: usize = sections.iter().map(|s| s.data.len() + s.name.len()).sum();
+    if content > most_content(data) {
+        return Err(place.error(shoff, "the sections of a cubin overlap"));
+    }
     Ok(Raw {
         abi_version: header.e_ident().abi_version,
         flags: header.e_flags(LE).0,
-        symbols: read_symbols(place, &symbols, sections.len())?,
+        symbols: read_symbols(place, &symbols, sections.len(), most_content(data))?,
         relocs: read_relocs(place, &table, data)?,
         sections,
     })
+}
+
+/// Names and contents that overlap in a hostile file could add up to far more than the file; those
+/// of a true cubin do not come near this.
+fn most_content(data: &[u8]) -> usize {
+    data.len().saturating_mul(8).saturating_add(1 << 20)
 }
 
 /// Whether a section of this name stands for memory without content. Relocatable cubins give these
@@ -163,11 +173,17 @@ fn read_symbols(
     place: Place<'_>,
     table: &object::read::elf::SymbolTable<'_, Header>,
     sections: usize,
+    most_names: usize,
 ) -> Result<Vec<Symbol>, Error> {
+    let mut names = 0;
     let mut symbols = Vec::with_capacity(table.len());
     for (index, symbol) in table.enumerate() {
         let bad = |e: object::Error| place.error(0, format!("symbol {} of a cubin: {e}", index.0));
         let name = table.symbol_name(LE, symbol).map_err(bad)?;
+        names += name.len();
+        if names > most_names {
+            return Err(place.error(0, "the symbols' names of a cubin overlap"));
+        }
         let section = table
             .symbol_section(LE, symbol, index)
             .map_err(bad)?

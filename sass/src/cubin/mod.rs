@@ -6,7 +6,7 @@ mod elf;
 mod info;
 mod ledger;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 pub use elf::{Reloc, Section, Symbol, SymbolKind};
 pub use info::{Attribute, Record};
@@ -69,7 +69,8 @@ impl<'a> Cubin<'a> {
         for (index, section) in raw.sections.iter().enumerate() {
             by_name.entry(section.name.clone()).or_insert(index);
         }
-        let mut entries = Vec::new();
+        let mut entries: Vec<Entry<'a>> = Vec::new();
+        let mut taken = HashSet::new();
         for (index, symbol) in raw.symbols.iter().enumerate() {
             let code = raw.sections.get(symbol.section).filter(|s| s.is_code());
             if symbol.kind != SymbolKind::Function
@@ -77,6 +78,13 @@ impl<'a> Cubin<'a> {
                 || code.is_none()
             {
                 continue;
+            }
+            if !taken.insert(symbol.section) {
+                let what = format!(
+                    "kernel {} shares its code section with another one",
+                    symbol.name
+                );
+                return Err(place.error(0, what));
             }
             let records = by_name
                 .get(&format!(".nv.info.{}", symbol.name))

@@ -40,6 +40,20 @@ struct Place {
     counts: bool,
 }
 
+/// Whether the contents of the sections add up to far more than the file, which only overlapping
+/// sections of a hostile file do.
+pub(super) fn overlaps<H: FileHeader<Endian = Endianness>>(data: &[u8]) -> Result<bool> {
+    let header = H::parse(data)?;
+    let endian = header.endian()?;
+    let mut total = 0u64;
+    for section in header.sections(endian, data)?.iter() {
+        if let Some((_, size)) = section.file_range(endian) {
+            total = total.saturating_add(size);
+        }
+    }
+    Ok(total > (data.len() as u64).saturating_mul(4))
+}
+
 /// Writes all that counts.
 pub(super) fn write<H: FileHeader<Endian = Endianness>>(
     data: &[u8],

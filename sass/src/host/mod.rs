@@ -63,8 +63,15 @@ fn write_elf<H: FileHeader<Endian = Endianness>>(
     mask: &HostMask,
     digest: &mut Digest,
 ) -> Result<(), Error> {
-    elf_hash::write::<H>(data, mask, digest)
-        .map_err(|e| Error::malformed(name, 0, format!("an ELF file: {e}")))
+    let bad = |e: object::Error| Error::malformed(name, 0, format!("an ELF file: {e}"));
+    if elf_hash::overlaps::<H>(data).map_err(bad)? {
+        return Err(Error::malformed(
+            name,
+            0,
+            "the sections of an ELF file overlap",
+        ));
+    }
+    elf_hash::write::<H>(data, mask, digest).map_err(bad)
 }
 
 fn write_archive(
