@@ -1,11 +1,11 @@
 //! `runner check`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use serde::Serialize;
 
-use super::Dirs;
+use super::Context;
 use crate::config::Config;
 use crate::doctor::{self, Finding, Request, Status};
 use crate::model::SCHEMA_VERSION;
@@ -14,12 +14,9 @@ use crate::model::SCHEMA_VERSION;
 /// the remedy. Exit status 1 if anything is bad.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The campaign's file.
-    #[arg(long, default_value = "campaign.toml")]
+    /// The campaign's file, below the repository's folder.
+    #[arg(long, default_value = "campaign.toml", value_name = "FILE")]
     pub config: PathBuf,
-    /// A folder in the repository.
-    #[arg(long, default_value = ".")]
-    pub repo: PathBuf,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
@@ -33,17 +30,14 @@ struct Document<'a> {
     findings: &'a [Finding],
 }
 
-/// Runs the command. `load` reads a config file, or says in full what is wrong with it.
-pub async fn run(
-    args: &Args,
-    dirs: &Dirs,
-    load: impl Fn(&Path) -> Result<Config, String>,
-) -> anyhow::Result<ExitCode> {
-    let file = args.repo.join(&args.config);
+/// Runs the command.
+pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCode> {
+    let dirs = &context.dirs;
+    let file = context.repo.join(&args.config);
     let findings = doctor::examine(&Request {
-        config: load(&file),
+        config: Config::from_file(&file).map_err(|error| error.to_string()),
         config_file: &file,
-        repository: &args.repo,
+        repository: &context.repo,
         data: &dirs.data,
         cache: &dirs.cache,
         locks: &dirs.locks,

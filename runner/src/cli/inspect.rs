@@ -9,7 +9,8 @@ use regex::Regex;
 use sass::{InspectInput, Kernel, Options, Report};
 
 use crate::config::KernelFacts;
-use crate::inspect::{self, LaunchFacts, table};
+use crate::inspect::{self, LaunchFacts};
+use crate::term::inspect as table;
 
 /// Version of the `--json` document.
 const SCHEMA: u32 = 1;

@@ -2,6 +2,7 @@
 //! Each subcommand has a file of its own; none of them holds logic beyond turning arguments
 //! into calls and results into output.
 
+mod check;
 mod compare;
 mod context;
 mod correct;
@@ -41,6 +42,8 @@ struct Arguments {
 enum Command {
     /// Write a commented campaign.toml for the repository at hand.
     Init(init::Args),
+    /// Say what is right and wrong with config, toolchain, device, permissions and disk.
+    Check(check::Args),
     /// Judge one commit against its base.
     Run(run::Args),
     /// Show what compiled kernels hold, in any binary.
@@ -108,6 +111,7 @@ async fn dispatch(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let context = Context::new(arguments.context)?;
     match arguments.command {
         Command::Init(args) => init::run(args).await,
+        Command::Check(args) => check::run(args, &context).await,
         Command::Run(args) => run::run(args, &context).await,
         Command::Inspect(args) => inspect::run(args, context.installed_nvdisasm()).await,
         Command::Show(args) => show::run(args, &context).await,

@@ -2,7 +2,6 @@
 //! occupancy of the kernels that differ. It must not judge, print, or start anything but nvdisasm.
 
 mod launch;
-pub mod table;
 
 pub use launch::{LaunchFacts, kernel_occupancy};
 

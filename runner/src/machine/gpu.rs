@@ -23,6 +23,17 @@ pub struct Gpu {
 
 /// The devices, or why there are none.
 pub(super) fn probe() -> Result<Vec<Gpu>, String> {
-    // The one place where the driver is asked; `kernels::device::probe` takes this place.
-    Err("no CUDA driver was found".to_owned())
+    let found = kernels::device::probe().map_err(|none| none.reason)?;
+    Ok(found
+        .into_iter()
+        .map(|device| Gpu {
+            index: device.index,
+            name: device.name,
+            uuid: device.uuid,
+            cc: device.cc,
+            driver_version: device.driver_version,
+            sm_count: device.sm_count,
+            memory_bytes: device.memory_bytes,
+        })
+        .collect())
 }

@@ -88,13 +88,15 @@ pub async fn execute(
     let uuid = crate::record::new_uuid();
     let alive = interrupted::Alive::mark(dirs, &uuid)?;
     let toolchain = stages::toolchain(&prepared, &dirs.cache, progress).await;
+    let machine = machine::Environment::read();
+    let device = machine::device_state(&prepared.config, &machine);
     let process = stages::Process {
         dirs,
         uuid: &uuid,
         runner: &runner,
+        device: &device,
     };
     let bench = stages::open_workbench(&prepared, options, &toolchain, &process)?;
-    let machine = machine::Environment::read();
     let start = RunStart {
         uuid: uuid.clone(),
         config: &prepared.config,
@@ -109,7 +111,6 @@ pub async fn execute(
     };
     let recorder = records.begin(&start).await?;
     let run = recorder.run();
-    let device = machine::device_state(&prepared.config, &machine);
     let seed = start.seed;
     let mut stages = stages::Stages {
         evidence: stages::first_evidence(&prepared, device),

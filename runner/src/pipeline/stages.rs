@@ -36,6 +36,8 @@ pub(super) struct Process<'a> {
     pub(super) uuid: &'a str,
     /// The program.
     pub(super) runner: &'a OwnProgram,
+    /// What it measures on.
+    pub(super) device: &'a DeviceState,
 }
 
 /// What is known before the first stage.
@@ -82,9 +84,9 @@ pub(super) fn open_workbench(
     let Ok(toolchain) = toolchain else {
         return Ok(None);
     };
-    let visible_devices = match prepared.config.device.kind {
-        crate::config::DeviceKind::Cuda => Some(prepared.config.device.index.to_string()),
-        crate::config::DeviceKind::Cpu => None,
+    let visible_devices = match process.device {
+        DeviceState::Present { id, .. } if id.starts_with("GPU-") => Some(id.clone()),
+        DeviceState::Present { .. } | DeviceState::Absent { .. } => None,
     };
     let opened = Workbench::open(WorkbenchPlan {
         repository: prepared.repository.clone(),

@@ -1,6 +1,7 @@
 //! What a person sees in a terminal: the live view of a run and the summaries of records. Shows
 //! the views of [`crate::render`]; decides nothing and reads no record.
 
+pub mod inspect;
 mod layout;
 mod list;
 mod live;

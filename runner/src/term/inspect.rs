@@ -4,7 +4,7 @@
 use comfy_table::{ContentArrangement, Table, presets};
 use sass::{Delta, Kernel, Ledger, Report};
 
-use super::{LaunchFacts, kernel_occupancy};
+use crate::inspect::{LaunchFacts, kernel_occupancy};
 use crate::model::LaunchOccupancy;
 
 /// All kernels of a report, one a line, and a line for each file.
