@@ -177,6 +177,7 @@ fn mutants_are_refused_or_read() {
     )
     .expect("written");
     run("g++", at, &["-shared", "-fPIC", "-o", "h.so", "h.cpp"]);
+    let (mut refused, mut read) = (0, 0);
     for file in [
         "plain.o", "zstd.o", "lz4.o", "k.cubin", "k.fatbin", "k.a", "h.so",
     ] {

@@ -304,3 +304,30 @@ fn constant_reads_equal_nvdisasms() {
     }
     assert!(module_reads > 100, "{module_reads}");
 }
+
+#[test]
+fn a_bad_disassembler_is_an_error_that_names_it() {
+    let dir = folder();
+    compile(
+        dir.path(),
+        "linkage.cu",
+        &["-cubin", "-arch=sm_90", "-o", "k.cubin"],
+    );
+    let input = [sass::InspectInput {
+        path: dir.path().join("k.cubin"),
+        name: "k.cubin".to_owned(),
+    }];
+    for program in ["/bin/false", "/bin/echo", "/nonexistent/nvdisasm"] {
+        let options = sass::Options {
+            nvdisasm: Some(program.into()),
+            ..sass::Options::default()
+        };
+        let error = sass::inspect_files(&input, &options)
+            .expect_err(program)
+            .to_string();
+        assert!(
+            error.contains(program) && error.contains("k.cubin"),
+            "{error}"
+        );
+    }
+}

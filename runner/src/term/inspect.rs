@@ -210,3 +210,89 @@ fn figures(ledger: &Ledger) -> Vec<(&'static str, String)> {
         ("code bytes", ledger.code_bytes.to_string()),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sass::{Census, FileReport};
+
+    fn kernel(name: &str, registers: u32, loads: &str) -> Kernel {
+        Kernel {
+            symbol: name.to_owned(),
+            name: name.to_owned(),
+            arch: "sm_121".to_owned(),
+            container: "engine#0".to_owned(),
+            ledger: Ledger {
+                registers,
+                max_threads: Some(256),
+                ..Ledger::default()
+            },
+            census: Some(Census {
+                total: 8,
+                opcodes: [(loads.to_owned(), 8)].into(),
+            }),
+            code_hash: format!("{registers}{loads}"),
+        }
+    }
+
+    fn side(kernels: Vec<Kernel>) -> Report {
+        let file = FileReport {
+            path: "engine".to_owned(),
+            sha256: String::new(),
+            bytes: 0,
+            cubins: 1,
+            host_hash: None,
+            ptx_only: vec!["compute_90".to_owned()],
+            ptx_hash: None,
+        };
+        Report {
+            files: vec![file],
+            kernels,
+        }
+    }
+
+    #[test]
+    fn shows_long_names_whole() {
+        let name = format!("void mmq<{}>(float*)", "very_long_type, ".repeat(40));
+        let text = report(
+            &side(vec![kernel(&name, 64, "LDS.64")]),
+            &LaunchFacts::default(),
+        );
+        assert!(text.contains(&name), "{text}");
+        assert!(
+            text.contains("engine: 1 cubin, only PTX for compute_90"),
+            "{text}"
+        );
+        assert!(
+            text.contains("4 blocks, 32/48 warps at 256 threads (launch bound); registers"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn says_what_changed() {
+        let before = side(vec![kernel("mmq", 64, "LDS.64"), kernel("gone", 8, "LDG")]);
+        let after = side(vec![kernel("mmq", 128, "LDS.128"), kernel("new", 9, "LDG")]);
+        let text = delta(&sass::diff(&before, &after), &LaunchFacts::default());
+        for line in [
+            "0 unchanged, 1 changed, 1 added, 1 removed, 0 renamed",
+            "changed mmq sm_121",
+            "  registers 64 -> 128",
+            "  LDS.64 8 -> 0",
+            "  LDS.128 0 -> 8",
+            "added new sm_121 in engine#0",
+            "removed gone sm_121 in engine#0",
+        ] {
+            assert!(
+                text.lines().any(|l| l == line),
+                "{line} is missing from\n{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn says_so_when_there_is_nothing() {
+        let empty = Report::default();
+        assert_eq!(report(&empty, &LaunchFacts::default()), "no kernels\n");
+    }
+}

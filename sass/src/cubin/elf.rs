@@ -55,7 +55,7 @@ impl Section<'_> {
 
     /// Whether it holds instructions.
     pub fn is_code(&self) -> bool {
-        self.kind == e::SHT_PROGBITS.0 && self.flags & u64::from(e::SHF_EXECINSTR.0) != 0
+        self.kind == e::SHT_PROGBITS.0 && self.flags & e::SHF_EXECINSTR.0 != 0
     }
 }
 

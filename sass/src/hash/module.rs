@@ -102,7 +102,7 @@ impl<'c, 'a> Module<'c, 'a> {
                 },
             })
             .collect();
-        objects.sort_by(|a, b| (a.section, a.start, a.end).cmp(&(b.section, b.start, b.end)));
+        objects.sort_by_key(|o| (o.section, o.start, o.end));
         objects.dedup_by(|a, b| (a.section, a.start, a.end) == (b.section, b.start, b.end));
         let mut own: HashMap<&str, Vec<(&str, usize)>> = HashMap::new();
         for (index, section) in cubin.sections.iter().enumerate() {
@@ -146,8 +146,7 @@ impl<'c, 'a> Module<'c, 'a> {
             }
         }
         self.objects.extend(pieces);
-        self.objects
-            .sort_by(|a, b| (a.section, a.start, a.end).cmp(&(b.section, b.start, b.end)));
+        self.objects.sort_by_key(|o| (o.section, o.start, o.end));
     }
 
     /// The sections that belong to the function whose code is section `code`.

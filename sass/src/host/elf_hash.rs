@@ -99,8 +99,8 @@ impl<H: FileHeader<Endian = Endianness>> File<'_, '_, H> {
     }
 
     fn is_loaded(&self, section: &H::SectionHeader) -> bool {
-        let flags: u64 = section.sh_flags(self.endian).0.into();
-        flags & u64::from(elf::SHF_ALLOC.0) != 0
+        let flags = section.sh_flags(self.endian).0;
+        flags & elf::SHF_ALLOC.0 != 0
     }
 
     /// Whether a section counts at all.
@@ -145,8 +145,8 @@ impl<H: FileHeader<Endian = Endianness>> File<'_, '_, H> {
             self.dynamic(entries, &strings, digest)?;
         } else {
             let bytes = section.data(endian, data)?;
-            let flags: u64 = section.sh_flags(endian).0.into();
-            if flags & u64::from(elf::SHF_EXECINSTR.0) != 0 {
+            let flags = section.sh_flags(endian).0;
+            if flags & elf::SHF_EXECINSTR.0 != 0 {
                 digest.bytes(bytes);
             } else {
                 digest.bytes(&self.mask.apply(bytes));
@@ -163,7 +163,7 @@ impl<H: FileHeader<Endian = Endianness>> File<'_, '_, H> {
         digest: &mut Digest,
     ) -> Result<()> {
         for entry in entries {
-            let tag: i64 = entry.d_tag(self.endian).0.into();
+            let tag = entry.d_tag(self.endian).0;
             let named = [
                 elf::DT_NEEDED,
                 elf::DT_SONAME,
@@ -171,11 +171,11 @@ impl<H: FileHeader<Endian = Endianness>> File<'_, '_, H> {
                 elf::DT_RUNPATH,
             ];
             let plain = [elf::DT_FLAGS, elf::DT_FLAGS_1];
-            if named.iter().any(|t| i64::from(t.0) == tag) {
+            if named.iter().any(|t| t.0 == tag) {
                 digest.number(tag as u64);
                 let name = entry.string(self.endian, *strings)?;
                 digest.text(&self.text(name));
-            } else if plain.iter().any(|t| i64::from(t.0) == tag) {
+            } else if plain.iter().any(|t| t.0 == tag) {
                 digest.number(tag as u64);
                 digest.number(entry.d_val(self.endian).into());
             }
