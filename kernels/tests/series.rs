@@ -195,7 +195,7 @@ fn usage(text: &str, key: &str) -> Result<u64> {
 }
 
 fn compile(dir: &Path, kernel: &str, arch: &str) -> Result<Compiled> {
-    let bin = cuda_bin()?;
+    let bin = cuda_bin();
     make(dir, arch, &format!("build/{kernel}.{arch}.cubin"))?;
     let cubin = dir.join(format!("build/{kernel}.{arch}.cubin"));
     let json = run(Command::new(bin.join("nvdisasm")).arg("-json").arg(&cubin))?;

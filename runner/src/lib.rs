@@ -24,4 +24,5 @@ pub mod replay;
 pub mod site;
 pub mod stats;
 pub mod term;
+pub mod testing;
 pub mod toolchain;

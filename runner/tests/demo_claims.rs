@@ -1,7 +1,7 @@
 //! The demo's registrations against the code that nvcc makes of it: every claim holds, or needs a
 //! profiler and says so.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use runner::claims::{ClaimContext, evaluate};
@@ -23,13 +23,6 @@ fn output(command: &mut Command) -> Result<String> {
     Err(format!("{command:?}: {}", String::from_utf8_lossy(&done.stderr)).into())
 }
 
-/// The folder with nvcc and nvdisasm.
-fn cuda_bin() -> Result<PathBuf> {
-    let folder = std::env::var_os("ROUNDHOUSE_TEST_CUDA")
-        .ok_or("set ROUNDHOUSE_TEST_CUDA to the folder that holds nvcc 13.0 and nvdisasm")?;
-    Ok(PathBuf::from(folder))
-}
-
 /// Builds a commit of the demo in its own clone and inspects its cubins.
 fn inspect(repo: &Path, commit: &str) -> Result<Report> {
     let dir = tempfile::tempdir()?;
@@ -46,7 +39,7 @@ fn inspect(repo: &Path, commit: &str) -> Result<Report> {
     };
     output(git().args(["checkout", "-q", "--detach", commit]))?;
     let others = std::env::var_os("PATH").unwrap_or_default();
-    let path = std::iter::once(cuda_bin()?).chain(std::env::split_paths(&others));
+    let path = std::iter::once(runner::testing::cuda_bin()).chain(std::env::split_paths(&others));
     let mut make = Command::new("make");
     make.current_dir(dir.path())
         .env("PATH", std::env::join_paths(path)?);
@@ -59,7 +52,7 @@ fn inspect(repo: &Path, commit: &str) -> Result<Report> {
         })
         .to_vec();
     let options = sass::Options {
-        nvdisasm: Some(cuda_bin()?.join("nvdisasm")),
+        nvdisasm: Some(runner::testing::cuda_bin().join("nvdisasm")),
         ..sass::Options::default()
     };
     Ok(sass::inspect_files(&inputs, &options)?)

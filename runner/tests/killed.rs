@@ -11,7 +11,7 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use rand::{RngExt, SeedableRng};
-use runner::build::{ArtifactSink, Workbench, WorkbenchPlan};
+use runner::build::{ArtifactSink, BuildSource, Workbench, WorkbenchPlan};
 use runner::config::{self, CommandLine, Config, Cuda, DeviceKind, Protocol};
 use runner::git::{PairRequest, Repository};
 use runner::model::{ArtifactHash, Side};
@@ -114,6 +114,7 @@ async fn open(place: &Path, run_id: &str) -> Result<Workbench> {
         runner_exe: PathBuf::from("/bin/true"),
         visible_devices: None,
         what: "a test".to_owned(),
+        rebuild: false,
     })?)
 }
 
@@ -123,8 +124,14 @@ async fn build_both(bench: &mut Workbench, place: &Path) -> Result {
     for side in Side::BOTH {
         let commit = repository.commit_info(pair.get(side)).await?;
         let store = Store(place.join("store"));
+        let config = config();
+        let source = BuildSource {
+            commit: &commit,
+            recipe: &config.build,
+            arch: &config.toolchain.arch,
+        };
         let built = bench
-            .build(side, &commit, &store, &Progress::silent())
+            .build(side, &source, &store, &Progress::silent())
             .await?;
         assert_eq!(built.failure, None);
     }

@@ -1,7 +1,7 @@
 //! The cost of an inspection: `inspect_files` on an executable with 500 kernels for each of two
 //! architectures, against `nvdisasm -json` alone over the same cubins on all cores, and the peak memory.
 //!
-//! `ROUNDHOUSE_TEST_CUDA=<folder with nvcc> cargo bench -p sass --bench inspect`. The figures depend
+//! `cargo bench -p sass --bench inspect`. The figures depend
 //! on what else the machine does; the two are therefore measured in turn.
 
 use std::fmt::Write as _;
@@ -18,9 +18,7 @@ const KERNELS_PER_UNIT: usize = 50;
 const ROUNDS: usize = 5;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let bin = std::env::var_os("ROUNDHOUSE_TEST_CUDA")
-        .map(PathBuf::from)
-        .ok_or("set ROUNDHOUSE_TEST_CUDA to the folder that holds nvcc and nvdisasm")?;
+    let bin = runner::testing::cuda_bin();
     let folder = tempfile::tempdir()?;
     let binary = build(&bin, folder.path())?;
     let nvdisasm = bin.join("nvdisasm");

@@ -34,6 +34,16 @@ impl Dirs {
         })
     }
 
+    /// The folders that the environment names, as for the program without arguments.
+    pub(crate) fn from_environment() -> Option<Dirs> {
+        let folder = |name: &str| std::env::var_os(name).map(PathBuf::from);
+        Dirs::resolve(
+            folder("ROUNDHOUSE_DATA"),
+            folder("ROUNDHOUSE_CACHE"),
+            folder("ROUNDHOUSE_LOCKS"),
+        )
+    }
+
     /// The database's file.
     pub fn database(&self) -> PathBuf {
         self.data.join("roundhouse.db")

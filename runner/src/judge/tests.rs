@@ -69,6 +69,7 @@ fn file() -> FileReport {
         cubins: 1,
         host_hash: Some("h".to_owned()),
         ptx_only: Vec::new(),
+        ptx_hash: None,
     }
 }
 

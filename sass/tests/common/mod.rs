@@ -7,15 +7,7 @@ use std::process::Command;
 
 /// The folder with nvcc, cuobjdump and nvdisasm.
 pub fn cuda_bin() -> PathBuf {
-    let bin = std::env::var_os("ROUNDHOUSE_TEST_CUDA").map(PathBuf::from).expect(
-        "these tests need a CUDA 13.0 toolchain: set ROUNDHOUSE_TEST_CUDA to the folder that holds \
-         nvcc, cuobjdump and nvdisasm (HARDWARE.md: pip install --target of the pinned packages \
-         makes one in nvidia/cu13/bin)",
-    );
-    for tool in ["nvcc", "cuobjdump", "nvdisasm"] {
-        assert!(bin.join(tool).is_file(), "{} has no {tool}", bin.display());
-    }
-    bin
+    runner::testing::cuda_bin()
 }
 
 /// The toolchain's headers.

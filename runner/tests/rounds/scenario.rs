@@ -1,11 +1,7 @@
 //! Scenarios: a real git repository with a small CPU engine in C, a `campaign.toml`, and the
 //! real program run on it with its own HOME, data and cache folders.
-#![expect(
-    dead_code,
-    reason = "each test target uses the part of the helper that it needs"
-)]
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use serde_json::Value;
@@ -273,14 +269,4 @@ impl Run {
         let texts = reasons.iter().filter_map(|reason| reason["text"].as_str());
         texts.collect::<Vec<_>>().join("\n")
     }
-}
-
-/// Whether any file below `folder` has `name`.
-pub fn holds_file(folder: &Path, name: &str) -> bool {
-    let Ok(entries) = std::fs::read_dir(folder) else {
-        return false;
-    };
-    entries.flatten().any(|entry| {
-        entry.file_name() == name || (entry.path().is_dir() && holds_file(&entry.path(), name))
-    })
 }

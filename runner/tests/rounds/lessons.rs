@@ -1,9 +1,7 @@
 //! The faults of LESSONS that a round must rule out, each played on the whole program with a
 //! real repository, a real compiler and a real database. The number is the lesson's.
 
-mod common;
-
-use common::Scenario;
+use crate::scenario::{Run, Scenario};
 
 const FASTER: (&str, &str) = ("#define SPEED 100.0", "#define SPEED 105.0");
 
@@ -78,7 +76,7 @@ fn lesson_3_base_is_measured_again_in_every_window_but_built_once() {
     let second = scenario.run(&[]).expect_verdict("LANDED");
     assert_eq!(first.at("/evidence/builds/base/cached"), false);
     assert_eq!(second.at("/evidence/builds/base/cached"), true);
-    let base_values = |run: &common::Run| -> Vec<String> {
+    let base_values = |run: &Run| -> Vec<String> {
         let samples = run
             .at("/evidence/benches/0/samples")
             .as_array()

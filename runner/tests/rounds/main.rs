@@ -1,0 +1,4 @@
+//! Whole rounds: the real program on real repositories, with a real compiler and database.
+
+mod lessons;
+mod scenario;
