@@ -105,8 +105,8 @@ impl Records {
             judgement,
             run_id: run.to_string(),
             corrections: stored.corrections.iter().map(correction_note).collect(),
-            machine: facts(&stored.machine),
-            toolchain: facts(&stored.toolchain),
+            machine: super::describe::machine(&stored.machine),
+            toolchain: super::describe::toolchain(&stored.toolchain),
             previous: self.rounds_before(&stored.row.campaign, run).await?,
             logs: self.logs(&stored),
             replay_command: format!("runner replay {}", stored.evidence.commits.head.sha),
@@ -166,36 +166,5 @@ fn correction_note(row: &db::Correction) -> CorrectionNote {
         reason: row.reason.clone(),
         by: row.by.clone(),
         at: UnixMillis(row.at),
-    }
-}
-
-/// A stored description (machine, toolchain) as names and values to show, nested ones with
-/// dotted names.
-pub(crate) fn facts(value: &serde_json::Value) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    flatten("", value, &mut found);
-    found
-}
-
-fn flatten(name: &str, value: &serde_json::Value, found: &mut Vec<(String, String)>) {
-    use serde_json::Value;
-    let below = |key: &str| match name {
-        "" => key.to_owned(),
-        name => format!("{name}.{key}"),
-    };
-    match value {
-        Value::Null => {}
-        Value::Object(map) => {
-            for (key, value) in map {
-                flatten(&below(key), value, found);
-            }
-        }
-        Value::Array(values) => {
-            for (index, value) in values.iter().enumerate() {
-                flatten(&below(&index.to_string()), value, found);
-            }
-        }
-        Value::String(text) => found.push((name.to_owned(), text.clone())),
-        other => found.push((name.to_owned(), other.to_string())),
     }
 }

@@ -161,6 +161,7 @@ impl Out {
             delta.kernels.iter().take(limit).map(kernel_cells).collect();
         let mut columns = vec![
             text("Kernel"),
+            words("Arch").rank(2),
             words("").rank(5),
             figures("Registers"),
             figures("Spills"),
@@ -184,7 +185,10 @@ impl Out {
         for census in lever.census.iter().filter(|c| !c.rows.is_empty()) {
             self.title("Instruction census");
             self.paragraph(
-                &format!("{}: {} instructions", census.kernel, census.total.text),
+                &format!(
+                    "{} ({}): {} instructions",
+                    census.kernel, census.arch, census.total.text
+                ),
                 2,
             );
             let rows: Vec<Vec<String>> = census
@@ -298,6 +302,7 @@ fn kernel_cells(k: &KernelRow) -> Vec<String> {
     };
     vec![
         shorten(&one_line(&k.short), 80),
+        k.arch.clone(),
         kind,
         k.registers.text.clone(),
         k.spills.text.clone(),

@@ -269,7 +269,13 @@ fn blocks(base: Option<&LaunchOccupancy>, head: Option<&LaunchOccupancy>) -> Cha
 pub fn resource_summary(code: &CodeEvidence) -> String {
     const KERNELS_NAMED: usize = 2;
     let view = delta_view(&code.delta, &code.occupancy, &code.runtime_files_changed);
-    let moved: Vec<String> = view.kernels.iter().filter_map(resource_words).collect();
+    let mut moved: Vec<String> = Vec::new();
+    for words in view.kernels.iter().filter_map(resource_words) {
+        // The same for several architectures is said once.
+        if !moved.contains(&words) {
+            moved.push(words);
+        }
+    }
     let mut text = moved
         .iter()
         .take(KERNELS_NAMED)
