@@ -113,6 +113,9 @@ fn remarks(
     reasons: &mut Reasons,
 ) {
     checks::too_equal(evidence, benches, reasons);
+    for note in &evidence.notes {
+        reasons.note(note.clone());
+    }
     if let Some(decision) = &evidence.decision {
         let action = match decision.action {
             DecisionAction::Land => "land",

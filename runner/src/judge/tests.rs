@@ -190,6 +190,7 @@ fn lever(effects: &[f64]) -> Evidence {
         },
         benches: vec![pairs("prefill", effects)],
         faults: Vec::new(),
+        notes: Vec::new(),
         interrupted: false,
         decision: None,
     }

@@ -439,6 +439,10 @@ pub struct Evidence {
     pub benches: Vec<BenchEvidence>,
     /// Faults outside single gates and samples.
     pub faults: Vec<Fault>,
+    /// What a reader should know about how the run was set up: where the config came from, what of
+    /// it did not count.
+    #[serde(default)]
+    pub notes: Vec<String>,
     /// Whether the run was cut short (killed, or stopped by the user).
     pub interrupted: bool,
     /// What a person decided; the last decision counts.

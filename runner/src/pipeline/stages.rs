@@ -48,6 +48,7 @@ pub(super) fn first_evidence(prepared: &Prepared, device: DeviceState) -> Eviden
         device,
         benches: Vec::new(),
         faults: Vec::new(),
+        notes: prepared.notes.clone(),
         interrupted: false,
         decision: None,
     }
@@ -107,6 +108,7 @@ impl Stages<'_> {
         toolchain: Result<Toolchain, ToolchainError>,
     ) -> anyhow::Result<()> {
         self.recorder.device(&self.evidence.device).await?;
+        self.recorder.notes(&self.evidence.notes).await?;
         if !self.evidence.registration.errors.is_empty() {
             return Ok(());
         }

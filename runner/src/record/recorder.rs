@@ -98,6 +98,14 @@ impl Recorder {
             .await
     }
 
+    /// Stores what a reader should know about how the run was set up.
+    pub async fn notes(&self, notes: &[String]) -> Result<()> {
+        for note in notes {
+            self.event("note", json!({ "text": note })).await?;
+        }
+        Ok(())
+    }
+
     /// Stores a fault outside single gates and samples.
     pub async fn fault(&self, fault: &Fault) -> Result<()> {
         self.event("fault", serde_json::to_value(fault).unwrap_or_default())

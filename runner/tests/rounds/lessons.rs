@@ -446,3 +446,21 @@ fn a_replay_from_the_record_alone_is_the_same() {
     let list = scenario.runner(&["show"]).expect_code(0).stdout;
     assert!(list.contains("replay of 1"), "{list}");
 }
+
+#[test]
+fn what_did_not_count_is_in_the_record() {
+    let scenario = with_head("engine: faster", FASTER.0, FASTER.1);
+    scenario.edit("campaign.toml", "bar = \"+1.5%\"", "bar = \"+0.1%\"");
+    scenario.commit("campaign: a lower bar");
+    scenario.edit("README.md", "toy", "small");
+    let run = scenario.run(&[]);
+    let notes = run.at("/evidence/notes").to_string();
+    assert!(notes.contains("base's file counts"), "{notes}");
+    assert!(notes.contains("1 file of the checkout"), "{notes}");
+    assert_eq!(run.at("/evidence/registration/bars/0/bar/percent"), 1.5);
+    assert!(
+        run.reasons().contains("base's file counts"),
+        "{}",
+        run.reasons()
+    );
+}
