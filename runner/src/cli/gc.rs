@@ -22,7 +22,7 @@ pub(super) struct Args {
     /// Remove built trees that were not used for that long from the cache folder, too; they are
     /// built again when needed.
     #[arg(long)]
-    cache: bool,
+    built_trees: bool,
     /// Print the plan as JSON.
     #[arg(long)]
     json: bool,
@@ -57,7 +57,7 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
             size(applied.bytes)
         );
     }
-    if args.cache {
+    if args.built_trees {
         let unused = std::time::Duration::from_secs(u64::from(args.keep_days) * 24 * 60 * 60);
         let trees = crate::build::prune(&context.dirs.cache, unused)?;
         if !args.json {
