@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+/// The database's file in the folder of data.
+pub const DATABASE: &str = "roundhouse.db";
+
 /// The runner's folders; absolute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dirs {
@@ -46,7 +49,7 @@ impl Dirs {
 
     /// The database's file.
     pub fn database(&self) -> PathBuf {
-        self.data.join("roundhouse.db")
+        self.data.join(DATABASE)
     }
 
     /// The artefact store's folder.

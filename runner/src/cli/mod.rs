@@ -23,7 +23,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 pub use context::Context;
-pub use dirs::Dirs;
+pub use dirs::{DATABASE, Dirs};
 
 /// Reproducible regression tracking for CUDA-kernel campaigns.
 ///
@@ -123,5 +123,35 @@ async fn dispatch(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Gc(args) => gc::run(args, &context).await,
         Command::Demo(args) => demo::run(args, &context).await,
         Command::Harness(args) => harness::run(&args),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    /// clap lets a subcommand define an argument that a global one has already, and panics when
+    /// it is read.
+    #[test]
+    fn no_subcommand_defines_a_global_argument_again() {
+        let command = Arguments::command();
+        command.clone().debug_assert();
+        let global: Vec<_> = command
+            .get_arguments()
+            .filter(|argument| argument.is_global_set())
+            .collect();
+        assert_eq!(global.len(), 4, "{global:?}");
+        for sub in command.get_subcommands() {
+            for own in sub.get_arguments() {
+                let taken = global.iter().any(|global| {
+                    own.get_id() == global.get_id()
+                        || own.get_long().is_some() && own.get_long() == global.get_long()
+                        || own.get_short().is_some() && own.get_short() == global.get_short()
+                });
+                assert!(!taken, "`{} --{}`", sub.get_name(), own.get_id());
+            }
+        }
     }
 }
