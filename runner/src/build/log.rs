@@ -9,14 +9,18 @@ use crate::model::Failure;
 /// The longest line that is quoted, characters.
 const QUOTE: usize = 400;
 
+/// How much of a log is read at either end, bytes: a build that prints gigabytes must not cost
+/// minutes, and what ended it stands in its last lines.
+const READ_AT_EITHER_END: usize = 4 << 20;
+
 /// Errors of compilers, assemblers and linkers themselves.
-static STRONG: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    compile(&[
+static STRONG: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    any_of(&[
         // gcc, clang: file:line[:column]: error: …
         r"^\S.*?:\d+(:\d+)?: (fatal )?error: ",
         // nvcc's front end: file(line): error[ #123]: …
         r"^\S.*?\(\d+\): (catastrophic )?error\b.*: ",
-        r"^(nvcc|ptxas|nvlink|fatbinary|cicc|cudafe\+\+)\b.*\b(error|fatal)\s*:",
+        r"^(nvcc|ptxas|nvlink|fatbinary|cicc|cudafe\+\+)\b.*\b(error|fatal)[ \t]*:",
         r"^(nvcc|ptxas|nvlink|fatbinary|cicc|cudafe\+\+) (error|fatal)\b",
         r"^CMake Error",
         r"undefined reference to ",
@@ -27,56 +31,74 @@ static STRONG: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 });
 
 /// What is left when there is none of those.
-static WEAK: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    compile(&[
-        r"(?i)\berror\s*:",
-        r"command not found$|: not found$|: No such file or directory|No rule to make target",
+static WEAK: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    any_of(&[
+        r"(?i:\berror[ \t]*:)",
+        r"(command not found|: not found)[ \t\r]*$",
+        r": No such file or directory|No rule to make target",
         r"^\S*make(\[\d+\])?: \*\*\* ",
         r"^ninja: build stopped|^FAILED:",
     ])
 });
 
 /// Compilers and build tools: that one of them is missing is the machine's fault.
-static MISSING_TOOL: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    const TOOLS: &str = r"(?P<tool>nvcc|ptxas|gcc|g\+\+|cc|c\+\+|make|cmake|ninja|ld|ar)";
-    compile(&[
-        &format!(r"\b{TOOLS}: (command )?not found$"),
+static MISSING_TOOL: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    const TOOLS: &str = "nvcc|ptxas|gcc|g\\+\\+|cc|c\\+\\+|make|cmake|ninja|ld|ar";
+    any_of(&[
+        &format!(r"\b(?P<shell>{TOOLS}): (command )?not found[ \t\r]*$"),
         &format!(
-            r"^\S*make(\[\d+\])?: {TOOLS}: (No such file or directory|Command not found|Permission denied)"
+            r"^\S*make(\[\d+\])?: (?P<make>{TOOLS}): (No such file or directory|Command not found|Permission denied)"
         ),
-        &format!(r"cannot execute .?{TOOLS}\b"),
+        &format!(r"cannot execute .?(?P<exec>{TOOLS})\b"),
         &format!(
-            r"CMAKE_MAKE_PROGRAM is not set|No CMAKE_(?P<tool2>CUDA|CXX|C)_COMPILER could be found|^{TOOLS}: host compiler .* not found"
+            r"CMAKE_MAKE_PROGRAM is not set|No CMAKE_(?P<cmake>CUDA|CXX|C)_COMPILER could be found|^(?P<host>{TOOLS}): host compiler .* not found"
         ),
     ])
 });
 
-static COLOURS: LazyLock<Vec<Regex>> = LazyLock::new(|| compile(&["\x1b\\[[0-9;]*[A-Za-z]"]));
+static COLOURS: LazyLock<Option<Regex>> = LazyLock::new(|| any_of(&["\x1b\\[[0-9;]*[A-Za-z]"]));
 
-fn compile(patterns: &[&str]) -> Vec<Regex> {
-    patterns
-        .iter()
-        .filter_map(|pattern| Regex::new(pattern).ok())
-        .collect()
+/// One expression for all of them, so that a log is read once; `^` and `$` are ends of lines.
+fn any_of(patterns: &[&str]) -> Option<Regex> {
+    let patterns: Vec<String> = patterns.iter().map(|p| format!("(?:{p})")).collect();
+    Regex::new(&format!("(?m){}", patterns.join("|"))).ok()
+}
+
+/// The parts of a log that are read: all of it, or its two ends.
+fn ends(log: &str) -> [&str; 2] {
+    if log.len() <= 2 * READ_AT_EITHER_END {
+        return [log, ""];
+    }
+    let end = log.floor_char_boundary(READ_AT_EITHER_END);
+    let head = &log[..log[..end].rfind('\n').unwrap_or(end)];
+    let rest = &log[log.ceil_char_boundary(log.len() - READ_AT_EITHER_END)..];
+    [head, rest.split_once('\n').map_or(rest, |(_, tail)| tail)]
+}
+
+/// The line of `text` in which the byte `at` lies.
+fn line_at(text: &str, at: usize) -> &str {
+    let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    text[start..].lines().next().unwrap_or_default()
 }
 
 /// The compiler's first error in a build's log, on one line.
 pub fn first_error(log: &str) -> Option<String> {
-    let plain = COLOURS.iter().fold(log.to_owned(), |log, colour| {
-        colour.replace_all(&log, "").into_owned()
+    let plain = ends(log).map(|part| match &*COLOURS {
+        Some(colours) => colours.replace_all(part, ""),
+        None => part.into(),
     });
-    let lines: Vec<&str> = plain.lines().map(str::trim_end).collect();
-    let find = |patterns: &[Regex]| {
-        lines
+    let find = |pattern: &Option<Regex>| {
+        let pattern = pattern.as_ref()?;
+        plain
             .iter()
-            .position(|line| patterns.iter().any(|pattern| pattern.is_match(line)))
+            .find_map(|part| Some((part, pattern.find(part)?.start())))
     };
-    let at = find(&STRONG).or_else(|| find(&WEAK))?;
-    let mut text = lines[at].trim().to_owned();
+    let (part, at) = find(&STRONG).or_else(|| find(&WEAK))?;
+    let mut text = line_at(part, at).trim().to_owned();
     if text.starts_with("CMake Error") {
         // CMake says where on the first line, and what on the next that is not empty.
-        let what = lines[at + 1..].iter().map(|line| line.trim());
-        if let Some(what) = what.clone().find(|line| !line.is_empty()) {
+        let mut what = part[at..].lines().skip(1).map(str::trim);
+        if let Some(what) = what.find(|line| !line.is_empty()) {
             text = format!("{text} {what}");
         }
     }
@@ -85,23 +107,28 @@ pub fn first_error(log: &str) -> Option<String> {
 
 /// The failure of a build that is the machine's rather than the code's, if the log shows one.
 pub(super) fn machine_failure(log: &str) -> Option<Failure> {
-    if log.contains("No space left on device") || log.contains("Disk quota exceeded") {
+    let parts = ends(log);
+    let says = |text| parts.iter().any(|part| part.contains(text));
+    if says("No space left on device") || says("Disk quota exceeded") {
         return Some(Failure::DiskFull);
     }
-    log.lines().find_map(|line| {
-        let line = line.trim_end();
-        let pattern = MISSING_TOOL.iter().find(|pattern| pattern.is_match(line))?;
-        let found = pattern.captures(line)?;
-        let tool = found.name("tool").or_else(|| found.name("tool2"));
-        Some(Failure::NotStarted {
-            reason: match tool {
-                Some(tool) => format!(
-                    "the build needs {}, which is not installed: {line}",
-                    tool.as_str()
-                ),
-                None => format!("the build needs a tool that is not installed: {line}"),
-            },
-        })
+    let pattern = MISSING_TOOL.as_ref()?;
+    let (part, found) = parts
+        .iter()
+        .find_map(|part| Some((part, pattern.captures(part)?)))?;
+    let line = line_at(part, found.get(0)?.start()).trim();
+    let line: String = line.chars().take(QUOTE).collect();
+    let tool = ["shell", "make", "exec", "cmake", "host"]
+        .iter()
+        .find_map(|name| found.name(name));
+    Some(Failure::NotStarted {
+        reason: match tool {
+            Some(tool) => format!(
+                "the build needs {}, which is not installed: {line}",
+                tool.as_str()
+            ),
+            None => format!("the build needs a tool that is not installed: {line}"),
+        },
     })
 }
 
@@ -186,5 +213,19 @@ mod tests {
         ] {
             assert_eq!(machine_failure(log), None, "{log}");
         }
+    }
+
+    #[test]
+    fn a_huge_log_is_read_at_its_ends_only() {
+        let noise = "y\n".repeat(20 << 20);
+        let log = format!("a.c:1:2: error: first\n{noise}b.c:3:4: error: last\n");
+        assert_eq!(first_error(&log).as_deref(), Some("a.c:1:2: error: first"));
+        let log = format!("{noise}b.c:3:4: error: last\n");
+        assert_eq!(first_error(&log).as_deref(), Some("b.c:3:4: error: last"));
+        let log = format!("{noise}cc: write: No space left on device");
+        assert_eq!(machine_failure(&log), Some(Failure::DiskFull));
+        // One line without an end, of characters that are wider than a byte.
+        let line = "ü".repeat(10 << 20);
+        assert_eq!(first_error(&line), None);
     }
 }
