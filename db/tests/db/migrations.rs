@@ -13,8 +13,8 @@ use sqlx::{ConnectOptions, Connection, SqliteConnection};
 
 static MIGRATOR: Migrator = sqlx::migrate!("../migrations");
 
-/// Migrations that make only views and triggers.
-const OF_NO_ROWS: [i64; 2] = [6, 7];
+/// Migrations that make no tables: views, triggers, checks.
+const OF_NO_ROWS: [i64; 3] = [6, 7, 9];
 
 fn rows_of(version: i64) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/db/rows/{version:04}.sql"))
@@ -134,4 +134,44 @@ async fn a_migration_that_was_changed_after_it_was_applied_is_noticed() {
     conn.close().await.unwrap();
     let error = Db::open_existing(&path).await.unwrap_err();
     assert!(matches!(error, db::Error::Migrate { .. }), "{error:?}");
+}
+
+/// `json_valid(NULL)` is 0 before SQLite 3.41, and the checks are then broken by every NULL.
+#[tokio::test]
+async fn checks_of_json_mean_the_same_in_every_sqlite() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("old.db");
+    database_of(8, &path).await.close().await.unwrap();
+    let db = Db::open_existing(&path).await.unwrap();
+    let mut conn = db.write().await.unwrap();
+    let tables: Vec<String> =
+        sqlx::query_scalar("SELECT sql FROM sqlite_schema WHERE type = 'table'")
+            .fetch_all(&mut *conn)
+            .await
+            .unwrap();
+    let columns: Vec<&str> = tables
+        .iter()
+        .flat_map(|sql| sql.split(",\n"))
+        .filter(|column| column.contains("json_valid("))
+        .collect();
+    assert!(columns.len() > 10, "{columns:#?}");
+    for column in columns {
+        assert!(
+            column.contains("NOT NULL") || column.contains("IS NULL OR json_valid("),
+            "{column}"
+        );
+    }
+    let insert = |census: &'static str| {
+        sqlx::query(
+            "INSERT INTO kernel
+             SELECT build_id, seq + 100, name, symbol, arch, container, code_hash, registers,
+                    spill_stores, spill_loads, stack_bytes, static_smem, barriers, max_threads,
+                    NULL, param_bytes, code_bytes, ?
+             FROM kernel LIMIT 1",
+        )
+        .bind(census)
+    };
+    insert("{\"LDS.64\": 2}").execute(&mut *conn).await.unwrap();
+    let error = insert("{").execute(&mut *conn).await.unwrap_err();
+    assert!(error.to_string().contains("CHECK"), "{error}");
 }
