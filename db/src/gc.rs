@@ -1,8 +1,8 @@
 //! Removing stored content that nothing important needs: first a plan to look at, then the
 //! removal.
 //!
-//! The database's rows all stay; an artefact's row says when its content was removed. Commits are
-//! always kept. Which verdicts make a run worth keeping is the caller's [`Policy`].
+//! The database's rows all stay; an artefact's row says when its content was removed. Commits and
+//! inspection reports are always kept. Which verdicts make a run worth keeping is the caller's [`Policy`].
 //!
 //! Kills and other processes can do no harm: a removal is noted (in one transaction) before any
 //! file goes, and files go while the database's write lock is held, so that no other process can
@@ -32,6 +32,10 @@ pub struct Policy {
 
 /// Content younger than this is never removed: one hour.
 pub const LEAST_AGE_MS: i64 = 60 * 60 * 1000;
+
+/// Reports are part of the rows that always stay, in a file only for their size: a run cannot be
+/// shown or judged without them. The word is the one of the view `artifact_use`.
+const REPORT: &str = "inspection report";
 
 /// Content to remove.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -284,6 +288,7 @@ async fn unneeded(conn: &mut Conn, policy: &Policy) -> Result<HashMap<String, St
     }
     Ok(uses
         .into_iter()
+        .filter(|(_, uses)| !uses.iter().any(|used| used.what == REPORT))
         .map(|(sha256, uses)| (sha256, why(&uses)))
         .collect())
 }

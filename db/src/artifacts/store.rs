@@ -3,7 +3,7 @@
 //! Synchronous: call it from a blocking thread where the runtime must not wait.
 
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -84,7 +84,7 @@ impl Store {
             .map_err(|e| failed("make a file in", &tmp_dir, e))?;
         let (sha256, bytes) = compress(reader, from, &tmp)?;
         let path = self.path_of(&sha256)?;
-        if refresh(&path)? {
+        if self.is_whole(&sha256, &path, tmp.path())? && refresh(&path)? {
             let stored_bytes = size_of(&path)?;
             return Ok(Stored {
                 sha256,
@@ -99,6 +99,20 @@ impl Store {
             bytes,
             stored_bytes,
         })
+    }
+
+    /// Whether the file at `path` holds the content, of which `fresh` is a new compressed copy:
+    /// what was damaged on the disk is replaced when the same content comes again.
+    fn is_whole(&self, sha256: &str, path: &Path, fresh: &Path) -> Result<bool> {
+        if same_bytes(path, fresh).map_err(|e| failed("read", path, e))? {
+            return Ok(true);
+        }
+        // Another version of the compressor may write the same content otherwise.
+        match self.read_into(sha256, u64::MAX, &mut io::sink(), path) {
+            Ok(()) => Ok(true),
+            Err(StoreError::Damaged { .. } | StoreError::Missing { .. }) => Ok(false),
+            Err(other) => Err(other),
+        }
     }
 
     /// Gives a finished temporary file its name, so that it survives a loss of power.
@@ -284,6 +298,31 @@ pub struct Extract {
     pub executable: bool,
     /// The largest size allowed, bytes.
     pub limit: u64,
+}
+
+/// Whether two files hold the same bytes; a missing one is like none.
+fn same_bytes(a: &Path, b: &Path) -> io::Result<bool> {
+    let open = |path: &Path| match File::open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(e),
+    };
+    let (Some(a), Some(b)) = (open(a)?, open(b)?) else {
+        return Ok(false);
+    };
+    if a.metadata()?.len() != b.metadata()?.len() {
+        return Ok(false);
+    }
+    let (mut a, mut b) = (BufReader::new(a), BufReader::new(b));
+    loop {
+        let (left, right) = (a.fill_buf()?, b.fill_buf()?);
+        let n = left.len().min(right.len());
+        if n == 0 || left[..n] != right[..n] {
+            return Ok(left.is_empty() && right.is_empty());
+        }
+        a.consume(n);
+        b.consume(n);
+    }
 }
 
 fn is_name(text: &str) -> bool {

@@ -228,3 +228,24 @@ async fn an_artefacts_uses_are_known() {
     assert_eq!(only.what, "built file engine");
     assert_eq!((only.build_id, only.run_id), (Some(build), None));
 }
+
+#[test]
+fn damaged_content_is_replaced_when_it_comes_again() {
+    let (_dir, store) = store();
+    let content: Vec<u8> = (0..100_000u32).flat_map(u32::to_le_bytes).collect();
+    let stored = store.put_bytes(&content).unwrap();
+    let path = file_of(&store, &stored.sha256);
+    let good = fs::read(&path).unwrap();
+    let mut flipped = good.clone();
+    flipped[good.len() / 2] ^= 1;
+    for bad in [&flipped[..], &good[..good.len() / 2], b"", b"no zstd"] {
+        fs::write(&path, bad).unwrap();
+        assert_eq!(store.put_bytes(&content).unwrap(), stored);
+        assert_eq!(store.get_bytes(&stored.sha256, u64::MAX).unwrap(), content);
+    }
+    // The same content, compressed otherwise, is left as it is.
+    let other = zstd::encode_all(&content[..], 19).unwrap();
+    fs::write(&path, &other).unwrap();
+    store.put_bytes(&content).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), other);
+}

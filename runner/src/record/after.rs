@@ -36,6 +36,8 @@ impl Records {
             reason: reason.to_owned(),
             by: by.to_owned(),
         };
+        // A run that cannot be judged again must not keep half of this.
+        self.load(run).await?;
         let mut tx = self.db.write().await?;
         db::decision_insert(&mut tx, run, &decision).await?;
         tx.commit().await?;

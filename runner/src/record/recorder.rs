@@ -120,7 +120,13 @@ impl Recorder {
         };
         let mut tx = self.begin().await?;
         let id = match known {
-            Some(id) => id,
+            Some(id) => {
+                // The store may have lost what the record knows of.
+                if let Some(found) = record.inspected {
+                    self.put_report(&found.report)?;
+                }
+                id
+            }
             None => self.insert_build(&mut tx, record).await?,
         };
         let row = db::RunBuild {
@@ -172,13 +178,13 @@ impl Recorder {
         Ok(None)
     }
 
+    fn put_report(&self, report: &sass::Report) -> Result<ArtifactHash> {
+        self.records.vault.put_bytes(json(report).as_bytes())
+    }
+
     async fn insert_build(&self, tx: &mut db::Tx, record: &BuildRecord<'_>) -> Result<db::BuildId> {
         let report = match record.inspected {
-            Some(found) => Some(
-                self.records
-                    .vault
-                    .put_bytes(json(&found.report).as_bytes())?,
-            ),
+            Some(found) => Some(self.put_report(&found.report)?),
             None => None,
         };
         self.records.vault.note(tx, now().0).await?;
