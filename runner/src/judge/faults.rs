@@ -183,6 +183,9 @@ pub(super) fn launches(evidence: &Evidence, reasons: &mut Reasons) -> Option<Rul
             .iter()
             .any(|s| s.side == Side::Base && s.value.is_some());
         let (verdict, text) = match (base_failed, base_works) {
+            _ if matches!(head.failure, Some(Failure::Device { .. })) => {
+                (Verdict::EnvInvalid, head_words(head))
+            }
             (Some(base), _) => (Verdict::EnvInvalid, both_fail(head, base)),
             (None, false) => (Verdict::EnvInvalid, base_unknown(head)),
             (None, true) => (Verdict::Broken, head_fails(head, of(Side::Head).count())),

@@ -26,6 +26,12 @@ pub fn failure_words(failure: &Failure) -> String {
         }
         Failure::MissingOutput { pattern } => format!("made nothing that matches `{pattern}`"),
         Failure::Harness { message } => format!("broke off: {}", shortened(message, 240)),
+        Failure::Device { message } => {
+            format!(
+                "reported that the device is at fault: {}",
+                shortened(message, 240)
+            )
+        }
         Failure::DiskFull => "found the disk full".to_owned(),
     }
 }

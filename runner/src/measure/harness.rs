@@ -68,6 +68,11 @@ impl HarnessError {
     pub fn into_failure(self) -> Failure {
         match self {
             HarnessError::Broken { failure, .. } => failure,
+            HarnessError::Refused {
+                blame: Blame::Device,
+                message,
+                ..
+            } => Failure::Device { message },
             HarnessError::Refused { op, blame, message } => Failure::Harness {
                 message: format!("`{op}` refused, {} at fault: {message}", blame.word()),
             },

@@ -178,5 +178,26 @@ fn answered_value(answer: &SampleAnswer, unit: &str) -> Result<(f64, Vec<f64>), 
         });
     }
     let value = json_number(&answer.value).and_then(positive)?;
+    if !is_median(value, &answer.inner) {
+        return Err(Failure::Harness {
+            message: format!("answered with {value}, which is not the median of its inner runs"),
+        });
+    }
     Ok((value, answer.inner.clone()))
+}
+
+/// Whether a value is a median of what was measured, or lies between the two in the middle;
+/// rounding in the sixth digit is forgiven.
+fn is_median(value: f64, inner: &[f64]) -> bool {
+    let mut sorted = inner.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = (
+        sorted.get(sorted.len().wrapping_sub(1) / 2),
+        sorted.get(sorted.len() / 2),
+    );
+    let (Some(low), Some(high)) = middle else {
+        return false;
+    };
+    let slack = 1e-6 * value;
+    (low - slack..=high + slack).contains(&value)
 }

@@ -83,6 +83,12 @@ pub enum Failure {
         /// What it said or what was wrong.
         message: String,
     },
+    /// A harness reported that its device is at fault: lost, busy, out of memory that the code
+    /// under test did not take.
+    Device {
+        /// What it said.
+        message: String,
+    },
     /// The disk is full.
     DiskFull,
 }

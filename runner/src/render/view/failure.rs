@@ -28,6 +28,7 @@ pub fn failure_text(failure: &Failure) -> String {
         Failure::OtherUnit { found } => format!("printed the unit `{found}`, not the declared one"),
         Failure::MissingOutput { pattern } => format!("did not make `{pattern}`"),
         Failure::Harness { message } => format!("harness: {message}"),
+        Failure::Device { message } => format!("device: {message}"),
         Failure::DiskFull => "the disk is full".to_owned(),
     }
 }
