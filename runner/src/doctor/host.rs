@@ -147,6 +147,16 @@ fn counters(params: &str) -> Option<Finding> {
 pub(super) fn folder(topic: &str, folder: &Path, needed: u64) -> Finding {
     let place = existing(folder);
     let shown = folder.display();
+    if let Some(taken) = folder.ancestors().find(|path| path.exists())
+        && !taken.is_dir()
+    {
+        return Finding::bad(
+            topic,
+            format!("{shown}: {} is not a folder", taken.display()),
+            "move it away, or name another folder by ROUNDHOUSE_DATA, ROUNDHOUSE_CACHE or \
+             ROUNDHOUSE_LOCKS",
+        );
+    }
     if tempfile::Builder::new()
         .prefix(".check-")
         .tempfile_in(&place)
@@ -173,6 +183,36 @@ pub(super) fn folder(topic: &str, folder: &Path, needed: u64) -> Finding {
     } else {
         Finding::ok(topic, found)
     }
+}
+
+/// The database, where there is one: whether this program can read it, and whether it is whole.
+pub(super) async fn database(data: &Path) -> Option<Finding> {
+    const TOPIC: &str = "database";
+    let path = data.join(crate::cli::DATABASE);
+    if !path.exists() {
+        return None;
+    }
+    let checked = match db::Db::open_existing(&path).await {
+        Ok(db) => db.integrity_check().await,
+        Err(error) => Err(error),
+    };
+    let wrong = match checked {
+        Ok(wrong) if wrong.is_empty() => {
+            return Some(Finding::ok(TOPIC, format!("{}: whole", path.display())));
+        }
+        Ok(wrong) => format!(
+            "{}: {} faults, the first: {}",
+            path.display(),
+            wrong.len(),
+            wrong.first().map_or("", String::as_str)
+        ),
+        Err(error) => format!("{:#}", anyhow::Error::from(error)),
+    };
+    Some(Finding::bad(
+        TOPIC,
+        wrong,
+        "put a copy in its place, or move it away to begin a new one",
+    ))
 }
 
 /// bubblewrap, with which commands can be kept off the network.

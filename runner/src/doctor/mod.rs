@@ -1,6 +1,6 @@
 //! What `runner check` says: what is right and wrong with the campaign, the tools and the
 //! machine, each with the remedy. Must not install or build anything, nor change anything but the
-//! mirror of the repository in the cache.
+//! mirror of the repository in the cache and the schema of a database from an older version.
 
 mod host;
 mod project;
@@ -97,6 +97,7 @@ pub async fn examine(request: &Request<'_>) -> Vec<Finding> {
     ] {
         findings.push(host::folder(topic, folder, needed));
     }
+    findings.extend(host::database(request.data).await);
     findings.push(host::sandbox());
     findings
 }
