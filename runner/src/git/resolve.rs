@@ -49,8 +49,15 @@ impl Repository {
     }
 
     async fn default_base(&self, head: &Sha, branch: Option<&str>) -> Result<Sha, GitError> {
-        let git = self.source.as_ref().map_or(&self.mirror_git, |s| &s.git);
+        let mut git = self.source.as_ref().map_or(&self.mirror_git, |s| &s.git);
         let tips = default_tips(git, branch).await?;
+        if !git.output(["cat-file", "-e", head.as_str()], b"").await?.ok {
+            // The user's repository has lost it; the mirror has it, and gets the tips.
+            for tip in &tips {
+                self.fetch(tip).await?;
+            }
+            git = &self.mirror_git;
+        }
         let mut best: Option<Sha> = None;
         for tip in &tips {
             let Some(fork) = git.ask(["merge-base", tip.as_str(), head.as_str()]).await? else {
