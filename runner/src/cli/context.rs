@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 
 use super::Dirs;
+use crate::git::Repository;
+use crate::record::{RecordError, Records, Reference, Resolved};
 
 /// Arguments that every subcommand takes.
 #[derive(Debug, clap::Args)]
@@ -69,5 +71,33 @@ impl Context {
             .join("bin")
             .join("nvdisasm");
         bin.is_file().then_some(bin)
+    }
+
+    /// Finds the run that a person named: by what is recorded, else by what git makes of the
+    /// name here, such as a branch, or a commit that was rewritten since it was measured.
+    pub(super) async fn find_run(&self, records: &Records, name: &str) -> anyhow::Result<Resolved> {
+        let nothing = match records.resolve(&Reference::parse(name)).await {
+            Err(nothing @ RecordError::NothingFound(_)) => nothing,
+            found => return Ok(found?),
+        };
+        let Ok(repository) = Repository::open(&self.repo, &self.dirs.cache).await else {
+            return Err(nothing.into());
+        };
+        let Ok(sha) = repository.resolve(name).await else {
+            return Err(nothing.into());
+        };
+        let commit = repository.commit_info(&sha).await?;
+        match records.resolve_commit(&commit).await {
+            Err(RecordError::NothingFound(_)) => Err(nothing.into()),
+            found => Ok(found?),
+        }
+    }
+}
+
+/// Reads a reason: a text that says something.
+pub(super) fn reason(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("a reason in words is needed".to_owned()),
+        words => Ok(words.to_owned()),
     }
 }

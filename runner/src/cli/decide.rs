@@ -6,13 +6,13 @@ use anyhow::Context as _;
 
 use super::Context;
 use crate::model::DecisionAction;
-use crate::record::{Records, Reference};
+use crate::record::Records;
 
 /// Arguments of `runner decide`.
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("action").required(true)))]
 pub(super) struct Args {
-    /// The run: its number, or its head's commit, tree or patch-id.
+    /// The run: its number, or its head's commit (or its name in git), tree or patch-id.
     run: String,
     /// The lever stays.
     #[arg(long, group = "action")]
@@ -21,7 +21,7 @@ pub(super) struct Args {
     #[arg(long, group = "action")]
     revert: bool,
     /// Why.
-    #[arg(long, value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    #[arg(long, value_parser = super::context::reason)]
     reason: String,
     /// Who decides [default: git's user.name, else USER].
     #[arg(long)]
@@ -31,7 +31,7 @@ pub(super) struct Args {
 /// Records the decision, judges the run again with it, and prints the verdict.
 pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCode> {
     let records = Records::open_existing(&context.dirs).await?;
-    let found = records.resolve(&Reference::parse(&args.run)).await?;
+    let found = context.find_run(&records, &args.run).await?;
     let by = super::person(args.by, &context.repo).await?;
     let action = if args.land {
         DecisionAction::Land

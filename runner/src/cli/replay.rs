@@ -4,14 +4,14 @@ use std::process::ExitCode;
 
 use super::Context;
 use crate::git::Repository;
-use crate::record::{Records, Reference};
+use crate::record::Records;
 use crate::replay::{Part, ReplayRequest, Replayed, replay};
 use crate::term::LiveView;
 
 /// Arguments of `runner replay`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The run: its number, or its head's commit, tree or patch-id.
+    /// The run: its number, or its head's commit (or its name in git), tree or patch-id.
     run: String,
     /// Repeat with the stored binaries instead of building.
     #[arg(long)]
@@ -28,15 +28,15 @@ pub(super) struct Args {
 /// machine's speed did, 4 where nothing could be compared.
 pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCode> {
     let records = Records::open_existing(&context.dirs).await?;
-    let found = records.resolve(&Reference::parse(&args.run)).await?;
+    let found = context.find_run(&records, &args.run).await?;
     if let Some(caveat) = found.caveat() {
-        eprintln!("note: run {} was {caveat}", found.run);
+        eprintln!("note: run {} was {caveat}", found.original);
     }
     let repository = Repository::open(&context.repo, &context.dirs.cache)
         .await
         .ok();
     let request = ReplayRequest {
-        run: found.run,
+        run: found.original,
         artifacts: args.artifacts,
         wait: args.wait,
     };
@@ -52,9 +52,9 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
     live.finish();
     let replayed = finished?;
     if args.json {
-        println!("{:#}", document(found.run, &replayed));
+        println!("{:#}", document(found.original, &replayed));
     } else {
-        print!("{}", text(found.run, &replayed));
+        print!("{}", text(found.original, &replayed));
     }
     Ok(ExitCode::from(replayed.comparison.exit_code()))
 }

@@ -30,6 +30,8 @@ impl Reference {
 pub struct Resolved {
     /// The newest run that fits.
     pub run: RunId,
+    /// The newest of them that is no replay of another, or else the newest.
+    pub original: RunId,
     /// All that fit, the newest first.
     pub runs: Vec<RunId>,
     /// How it was found; `None` for a number.
@@ -59,6 +61,7 @@ impl Records {
             Reference::Number(run) => match db::run_get(&mut read, *run).await? {
                 Some(_) => Ok(Resolved {
                     run: *run,
+                    original: *run,
                     runs: vec![*run],
                     by: None,
                 }),
@@ -98,9 +101,11 @@ fn resolved(found: Found, text: &str) -> Result<Resolved> {
         }),
         Found::Runs { by, runs } => {
             let ids: Vec<RunId> = runs.iter().map(|run| run.id).collect();
+            let original = runs.iter().find(|run| run.replay_of.is_none());
             match ids.first() {
                 Some(&run) => Ok(Resolved {
                     run,
+                    original: original.map_or(run, |run| run.id),
                     runs: ids,
                     by: Some(by),
                 }),
