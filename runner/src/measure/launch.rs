@@ -178,7 +178,8 @@ fn answered_value(answer: &SampleAnswer, unit: &str) -> Result<(f64, Vec<f64>), 
         });
     }
     let value = json_number(&answer.value).and_then(positive)?;
-    if !is_median(value, &answer.inner) {
+    // A harness may keep its single runs to itself.
+    if !answer.inner.is_empty() && !is_median(value, &answer.inner) {
         return Err(Failure::Harness {
             message: format!("answered with {value}, which is not the median of its inner runs"),
         });

@@ -2,7 +2,8 @@
 //! real program run on it with its own HOME, data and cache folders.
 
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -148,7 +149,8 @@ impl Scenario {
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
-    fn clean(&self, mut command: Command) -> Command {
+    /// Puts a command's own environment in place of the test's.
+    pub fn clean(&self, mut command: Command) -> Command {
         command
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
@@ -169,6 +171,90 @@ impl Scenario {
         let mut command = self.clean(Command::new(env!("CARGO_BIN_EXE_runner")));
         command.current_dir(self.repo());
         command
+    }
+
+    /// The engine with another one on top: base is the engine with `base` replaced, head that
+    /// with `head` replaced.
+    pub fn engine_pair(base: &[(&str, &str, &str)], head: &[(&str, &str, &str)]) -> Scenario {
+        let scenario = Scenario::engine();
+        for (message, edits) in [("engine: base", base), ("engine: head", head)] {
+            for (file, from, to) in edits {
+                scenario.edit(file, from, to);
+            }
+            scenario.commit(message);
+        }
+        scenario
+    }
+
+    /// Runs the program in a shell script, as `$RUNNER`.
+    pub fn shell(&self, script: &str) -> Outcome {
+        let mut command = self.clean(Command::new("/bin/sh"));
+        command
+            .env("RUNNER", env!("CARGO_BIN_EXE_runner"))
+            .current_dir(self.repo())
+            .args(["-c", script]);
+        Outcome::of(command.output().expect("a shell starts"), &[script])
+    }
+
+    /// Starts the program, with its output thrown away.
+    pub fn start(&self, args: &[&str]) -> Child {
+        self.command()
+            .args(args)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("runner starts")
+    }
+
+    /// What a line of Python prints that has the database open as `db`.
+    pub fn database(&self, line: &str) -> String {
+        let script = format!(
+            "import sqlite3, sys\ndb = sqlite3.connect(sys.argv[1], timeout=30)\n{line}\ndb.commit()\n"
+        );
+        let output = Command::new("python3")
+            .args(["-c", &script])
+            .arg(self.path("data/roundhouse.db"))
+            .output()
+            .expect("python3 starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{script}\n{said}");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    /// The living processes that were started by a run in this scenario.
+    pub fn processes(&self) -> Vec<String> {
+        let root = self.root.path().join("cache").join("work");
+        let root = root.to_string_lossy().into_owned();
+        let processes = std::fs::read_dir("/proc").expect("/proc is readable");
+        processes
+            .flatten()
+            .filter(|process| {
+                let read = |name| std::fs::read(process.path().join(name)).unwrap_or_default();
+                let state = String::from_utf8_lossy(&read("stat")).into_owned();
+                let zombie = state
+                    .rsplit(") ")
+                    .next()
+                    .is_some_and(|s| s.starts_with('Z'));
+                !zombie && String::from_utf8_lossy(&read("environ")).contains(&root)
+            })
+            .map(|process| {
+                let line = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+                let line = String::from_utf8_lossy(&line).replace('\0', " ");
+                format!("{} {line}", process.file_name().to_string_lossy())
+            })
+            .collect()
+    }
+
+    /// Waits until something is so, for half a minute.
+    pub fn until(&self, what: &str, mut so: impl FnMut() -> bool) {
+        let clock = Instant::now();
+        while !so() {
+            assert!(
+                clock.elapsed() < Duration::from_secs(30),
+                "waiting until {what}"
+            );
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// Runs the program.
@@ -218,6 +304,21 @@ impl Outcome {
             self.args, self.stdout, self.stderr
         );
         self
+    }
+
+    /// Asserts that something was printed.
+    pub fn expect_text(self, text: &str) -> Outcome {
+        assert!(
+            self.text().contains(text),
+            "no {text:?} in\n{}",
+            self.text()
+        );
+        self
+    }
+
+    /// Standard output as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e}: {}", self.text()))
     }
 
     /// Everything printed.
