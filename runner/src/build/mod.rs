@@ -66,7 +66,7 @@ pub enum BuildError {
     },
     /// Less room than the campaign says a run needs.
     #[error(
-        "not enough room in {}: {free} MiB free, {needed} needed (`free_disk` in [limits]); free \
+        "not enough room in {}: {free} MiB free, {needed} needed (`free_disk_bytes` in [limits]); free \
          some space, for example with `runner gc`", path.display()
     )]
     NoRoom {
@@ -96,6 +96,22 @@ pub enum BuildError {
         #[source]
         source: io::Error,
     },
+}
+
+/// Fails where a folder has less room than a run needs.
+pub fn room(path: &Path, needed: u64) -> Result<(), BuildError> {
+    let Ok(facts) = rustix::fs::statvfs(path) else {
+        return Ok(());
+    };
+    let free = facts.f_bavail.saturating_mul(facts.f_frsize);
+    if free < needed {
+        return Err(BuildError::NoRoom {
+            path: path.to_owned(),
+            free: free >> 20,
+            needed: needed.div_ceil(1 << 20),
+        });
+    }
+    Ok(())
 }
 
 impl BuildError {

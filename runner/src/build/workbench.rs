@@ -78,17 +78,7 @@ impl Workbench {
             plan.repository.git_dir(),
             &Holder::this_process(&plan.run_id, &plan.what),
         )?;
-        let needed = plan.config.limits.free_disk_bytes;
-        if let Ok(facts) = rustix::fs::statvfs(&plan.cache) {
-            let free = facts.f_bavail.saturating_mul(facts.f_frsize);
-            if free < needed {
-                return Err(BuildError::NoRoom {
-                    path: plan.cache,
-                    free: free >> 20,
-                    needed: needed.div_ceil(1 << 20),
-                });
-            }
-        }
+        super::room(&plan.cache, plan.config.limits.free_disk_bytes)?;
         Ok(Workbench {
             plan,
             slot,

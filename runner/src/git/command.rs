@@ -41,6 +41,9 @@ const SETTINGS: [&str; 12] = [
     "i18n.logOutputEncoding=UTF-8",
 ];
 
+/// With less room than this, bytes, a write that failed is taken to have failed for want of it.
+const LEAST_ROOM: u64 = 1 << 20;
+
 /// Git, in a directory.
 #[derive(Debug, Clone)]
 pub(super) struct Git {
@@ -141,7 +144,10 @@ impl Git {
             .map(|a| a.to_string_lossy())
             .collect::<Vec<_>>()
             .join(" ");
-        Err(if output.stderr.contains("No space left on device") {
+        let full = output.stderr.contains("No space left on device")
+            // A checkout only says that it failed to write.
+            || output.stderr.contains("unable to write file") && self.is_short_of_room();
+        Err(if full {
             GitError::DiskFull { doing }
         } else {
             GitError::Command {
@@ -149,6 +155,13 @@ impl Git {
                 said: output.stderr,
             }
         })
+    }
+
+    /// Whether hardly anything can be written where git works.
+    fn is_short_of_room(&self) -> bool {
+        let directory = self.directory.as_deref().unwrap_or(Path::new("."));
+        rustix::fs::statvfs(directory)
+            .is_ok_and(|facts| facts.f_bavail.saturating_mul(facts.f_frsize) < LEAST_ROOM)
     }
 
     /// The standard output of a command that must succeed, as text without the final newline.

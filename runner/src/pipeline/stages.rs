@@ -83,6 +83,12 @@ pub(super) fn open_workbench(
         DeviceState::Present { id, .. } if id.starts_with("GPU-") => Some(id.clone()),
         DeviceState::Present { .. } | DeviceState::Absent { .. } => None,
     };
+    // Samples and artefacts go there: better none than half of them.
+    if let Err(error) =
+        crate::build::room(&process.dirs.data, prepared.config.limits.free_disk_bytes)
+    {
+        return Ok(Some(Err(error)));
+    }
     let opened = Workbench::open(WorkbenchPlan {
         repository: prepared.repository.clone(),
         config: prepared.config.clone(),
