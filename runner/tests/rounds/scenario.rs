@@ -306,10 +306,11 @@ impl Outcome {
         self
     }
 
-    /// Asserts that something was printed.
+    /// Asserts that something was printed, however the lines were broken.
     pub fn expect_text(self, text: &str) -> Outcome {
+        let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
-            self.text().contains(text),
+            flat(&self.text()).contains(&flat(text)),
             "no {text:?} in\n{}",
             self.text()
         );
