@@ -1,1 +1,180 @@
+//! The harness of JSON lines: a small one in Python, in the repository under test.
 
+use crate::scenario::Scenario;
+
+const HARNESS: &str = r#"
+import json, os, random, sys, time
+SPEED = 100.0
+for line in sys.stdin:
+    asked = json.loads(line)
+    op, answer = asked["op"], {"id": asked["id"], "ok": True}
+    if op == "hello":
+        answer |= {"protocol": 1, "name": "toy", "cases": ["small"],
+                   "benches": [{"name": "speed", "unit": "tok/s"}]}
+    elif op == "parity":
+        answer |= {"passed": True, "figures": {"nmse": 1e-9}}
+    elif op == "generate":
+        answer |= {"tokens": list(range(asked["tokens"])), "text": "text"}
+    elif op == "sample":
+        inner = [SPEED * random.uniform(.998, 1.002) for _ in range(asked["inner"])]
+        answer |= {"unit": "tok/s", "value": sorted(inner)[len(inner) // 2], "inner": inner}
+        pass # here
+    print(json.dumps(answer), flush=True)
+    if op == "bye":
+        break
+"#;
+
+const CAMPAIGN: &str = r#"
+[campaign]
+name = "toy"
+
+[toolchain]
+cuda = "none"
+
+[build]
+command = "cp harness.py engine && chmod +x engine"
+outputs = ["engine"]
+
+[harness]
+command = ["python3", "engine"]
+start_timeout_s = 20
+
+[[parity]]
+name = "small"
+harness = true
+figures = [{ name = "nmse", max = 1e-4 }]
+
+[identity]
+harness = true
+
+[[bench]]
+name = "speed"
+harness = true
+unit = "tok/s"
+better = "higher"
+bar = "+1.5%"
+timeout_s = 2
+
+[protocol]
+pairs = 6
+"#;
+
+fn scenario(from: &str, to: &str) -> Scenario {
+    let scenario = Scenario::empty();
+    scenario.write("harness.py", HARNESS);
+    scenario.write("campaign.toml", CAMPAIGN);
+    scenario.commit("harness: first version");
+    scenario.edit("harness.py", from, to);
+    scenario.commit("harness: another");
+    scenario
+}
+
+#[test]
+fn a_round_by_harness_alone() {
+    let run = scenario("SPEED = 100.0", "SPEED = 105.0")
+        .run(&[])
+        .expect_verdict("LANDED");
+    let gates = run.at("/evidence/gates").as_array().expect("gates").clone();
+    assert_eq!(gates.len(), 2);
+    assert!(
+        gates
+            .iter()
+            .all(|gate| gate["outcome"]["outcome"] == "passed"),
+        "{gates:#?}"
+    );
+    let samples = run
+        .at("/evidence/benches/0/samples")
+        .as_array()
+        .expect("samples")
+        .clone();
+    assert_eq!(samples.len(), 14);
+    assert!(
+        samples
+            .iter()
+            .all(|sample| sample["inner"].as_array().map(Vec::len) == Some(8))
+    );
+
+    let other = r#"list(range(asked["tokens"])), "text": "text"}; answer["tokens"][5] = 99"#;
+    let from = r#"list(range(asked["tokens"])), "text": "text"}"#;
+    let run = scenario(from, other).run(&[]).expect_verdict("BROKEN");
+    assert!(run.reasons().contains("99"), "{}", run.reasons());
+}
+
+#[test]
+fn a_harness_that_misbehaves_is_broken_and_gone() {
+    let cases = [
+        ("os._exit(3)", "BROKEN", "exit", "status 3"),
+        ("os.kill(os.getpid(), 11)", "BROKEN", "signal", "SIGSEGV"),
+        (
+            "print('garbage', flush=True)",
+            "BROKEN",
+            "harness",
+            "`garbage`, which is not JSON",
+        ),
+        ("print('\\udcff', flush=True)", "BROKEN", "harness", ""),
+        (
+            "os.system('setsid sleep 4751 &'); time.sleep(60)",
+            "BROKEN",
+            "timed-out",
+            "limit of 2 s",
+        ),
+        (
+            "sys.stdout.write('x' * 100000000)",
+            "BROKEN",
+            "too-much-output",
+            "",
+        ),
+        ("answer['id'] = 99", "BROKEN", "harness", "with number 99"),
+        (
+            "del answer['value']",
+            "BROKEN",
+            "harness",
+            "missing field `value`",
+        ),
+        ("answer['value'] = 'NaN'", "BROKEN", "not-a-number", "NaN"),
+        ("answer['value'] = 0", "BROKEN", "not-positive", ""),
+        (
+            "answer['value'] *= 1.1",
+            "BROKEN",
+            "harness",
+            "not the median of its inner runs",
+        ),
+        ("answer['unit'] = 's'", "BROKEN", "other-unit", ""),
+        (
+            "answer |= {'ok': False, 'error': 'launch failed', 'fault': 'case'}",
+            "BROKEN",
+            "harness",
+            "launch failed",
+        ),
+        // The harness itself says that it was not the code.
+        (
+            "answer |= {'ok': False, 'error': 'fell off the bus', 'fault': 'device'}",
+            "ENV-INVALID",
+            "device",
+            "fell off the bus",
+        ),
+    ];
+    for (line, verdict, kind, said) in cases {
+        let scenario = scenario("pass # here", line);
+        let run = scenario.run(&[]).expect_verdict(verdict);
+        let samples = run
+            .at("/evidence/benches/0/samples")
+            .as_array()
+            .expect("samples")
+            .clone();
+        let head: Vec<_> = samples
+            .iter()
+            .filter(|sample| sample["side"] == "head")
+            .collect();
+        assert_eq!(head.len(), 2, "{line}: once more before it counts");
+        for sample in head {
+            assert_eq!(sample["failure"]["kind"], kind, "{line}");
+            assert!(sample["value"].is_null(), "{line}");
+        }
+        assert!(
+            run.reasons().contains(said) || run.outcome.stdout.contains(said),
+            "{line}"
+        );
+        assert_eq!(scenario.processes(), [""; 0], "{line}");
+    }
+}

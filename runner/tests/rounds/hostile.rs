@@ -11,11 +11,32 @@ const PRINTS: &str = r#"({ for (int i = 0; i < 1000000; i++) putchar('a');
     printf("\n```\n</code><script>alert(3)</script> @octocat | a |\x1b[2J\x9b\xff\xfe\x07\n");
     fprintf(stderr, "\x1b]0;t\x07\xff<script>alert(4)</script>\n"); exit(1); })"#;
 
-fn no_control_characters(what: &str, text: &str) {
-    let found = text.chars().find(|c| {
-        c.is_control() && *c != '\n' || ('\u{202a}'..='\u{202e}').contains(c) || *c == '\u{fffe}'
-    });
+/// Neither escape sequences nor changes of the direction of writing.
+fn harmless(what: &str, text: &str) {
+    let odd = |c: &char| c.is_control() && *c != '\n' || ('\u{202a}'..='\u{202e}').contains(c);
+    // Documents are data, and say what was said; JSON itself escapes control characters.
+    let document = what.contains("json");
+    let found = text
+        .chars()
+        .find(|c| odd(c) && !(document && !c.is_control()));
     assert_eq!(found, None, "{what}: {}", text.escape_debug());
+}
+
+/// A Markdown text without its fenced code blocks, all of which must be closed.
+fn prose(markdown: &str) -> String {
+    let mut fence = 0;
+    let mut prose = String::new();
+    for line in markdown.lines() {
+        let ticks = line.len() - line.trim_start_matches('`').len();
+        match fence {
+            0 if ticks >= 3 => fence = ticks,
+            0 => prose.extend([line, "\n"]),
+            open if ticks >= open && line.len() == ticks => fence = 0,
+            _ => {}
+        }
+    }
+    assert_eq!(fence, 0, "a code block was left open: {markdown}");
+    prose
 }
 
 #[test]
@@ -33,8 +54,8 @@ fn hostile_texts_stay_texts_everywhere() {
     scenario.edit("engine.c", "printf(\"nmse %g\\n\", PARITY_ERROR)", PRINTS);
     scenario.commit(MESSAGE);
     let run = scenario.run(&[]).expect_verdict("BROKEN");
-    no_control_characters("--json", &run.outcome.stdout);
-    no_control_characters("progress", &run.outcome.stderr);
+    harmless("--json", &run.outcome.stdout);
+    harmless("progress", &run.outcome.stderr);
     assert_eq!(run.at("/evidence/code/runtime_files_changed/0"), file);
 
     let site = scenario.path("site");
@@ -48,7 +69,7 @@ fn hostile_texts_stay_texts_everywhere() {
         &["replay", "1"],
     ] {
         let outcome = scenario.runner(args);
-        no_control_characters(&args.join(" "), &outcome.text());
+        harmless(&args.join(" "), &outcome.text());
         assert!(
             outcome.text().len() < 100_000,
             "{args:?}: a megabyte was shown"
@@ -56,8 +77,9 @@ fn hostile_texts_stay_texts_everywhere() {
     }
     let comment = scenario.runner(&["show", "1", "--markdown"]).stdout;
     assert!(comment.len() < 65_536, "GitHub takes no longer comments");
-    // Outside code blocks nothing is markup, a mention or a reference.
-    let prose: String = comment.split("```").step_by(2).collect();
+    let logs = comment.matches("**small, head** (`").count();
+    assert_eq!(logs, 1, "the same words twice: {comment}");
+    let prose = prose(&comment);
     for text in [
         "<script",
         "<img",
@@ -69,14 +91,9 @@ fn hostile_texts_stay_texts_everywhere() {
     ] {
         assert!(!prose.contains(text), "{text}: {prose}");
     }
-    assert_eq!(
-        comment.matches("\n```").count() % 2,
-        0,
-        "a code block was left open"
-    );
     for page in ["index.html", "lever/1.html"] {
         let html = std::fs::read_to_string(format!("{site}/{page}")).expect("a page");
-        no_control_characters(page, &html);
+        harmless(page, &html);
         assert!(
             !html.contains("<script") && !html.contains("<img src=x"),
             "{page}"
@@ -85,5 +102,5 @@ fn hostile_texts_stay_texts_everywhere() {
     }
     let campaign = std::fs::read_to_string(format!("{site}/campaign.json")).expect("JSON");
     let _: serde_json::Value = serde_json::from_str(&campaign).expect("JSON");
-    no_control_characters("campaign.json", &campaign);
+    harmless("campaign.json", &campaign);
 }

@@ -370,8 +370,11 @@ fn log_views(input: &LeverInput<'_>) -> Vec<LogView> {
             found.extend(sample.log.iter().map(|log| (title.clone(), log)));
         }
     }
+    // What failed twice in the same words is shown once.
+    let mut seen = std::collections::BTreeSet::new();
     found
         .into_iter()
+        .filter(|(_, log)| seen.insert(&log.0))
         .take(MAX_LOGS)
         .map(|(title, log)| log_view(title, log, input.logs))
         .collect()
