@@ -131,12 +131,12 @@ fn bare(program: &Path, times: u32) -> Result<Duration> {
 fn overhead(place: &Path) -> Result {
     repository(place, 1)?;
     let engine = place.join("bare");
-    let cc = Command::new("cc")
-        .arg("-O1")
+    let mut cc = Command::new("cc");
+    cc.arg("-O1")
         .arg("-o")
         .arg(&engine)
         .arg(place.join("repo/engine.c"));
-    assert_command(cc)?;
+    assert_command(&mut cc)?;
     let before = bare(&engine, 5)?;
     let started = Instant::now();
     let document = run(place)?;
