@@ -464,3 +464,16 @@ fn what_did_not_count_is_in_the_record() {
         run.reasons()
     );
 }
+
+#[test]
+fn a_changed_file_that_may_be_read_is_no_no_change() {
+    let scenario = Scenario::engine();
+    scenario.write("weights.bin", "1");
+    scenario.commit("engine: weights");
+    scenario.write("weights.bin", "2");
+    scenario.commit("engine: other weights");
+    let run = scenario.run(&[]);
+    assert_eq!(run.at("/evidence/code/runtime_files_changed/0"), "weights.bin");
+    assert_ne!(run.at("/judgement/verdict"), "NO CHANGE");
+    assert!(run.reasons().contains("weights.bin"), "{}", run.reasons());
+}
