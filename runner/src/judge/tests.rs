@@ -693,7 +693,7 @@ fn equal_code_with_other_runtime_files_or_ptx_is_judged() {
     expect_reason(
         &judgement,
         Weight::Note,
-        "but prompt.txt, which commands read, changed",
+        "but prompt.txt, which commands may read, changed",
     );
     let judgement = with(|c| {
         c.reports.head.files[0].ptx_only = vec!["sm_121".to_owned()];

@@ -145,7 +145,7 @@ pub struct CodeEvidence {
     pub delta: sass::Delta,
     /// Occupancy of each kernel that changed, was added or removed; same order as they appear.
     pub occupancy: Vec<KernelOccupancy>,
-    /// Files read at run time (named in commands or declared) that differ between the sides.
+    /// Files that differ between the sides and may be read at run time.
     pub runtime_files_changed: Vec<String>,
 }
 

@@ -185,11 +185,15 @@ impl Stages<'_> {
         };
         match self.state_before(bench, toolchain, &reverts).await {
             Ok((before, report)) => {
-                let head = self.evidence.code.as_ref().map(|code| &code.reports.head);
-                if let Some(head) = head {
-                    let delta = sass::diff(&report, head);
-                    revert.equal = Some(delta.is_identical());
+                let head = &self.prepared.commits.head.sha;
+                let changed = repository.tree_diff(&before, head).await?;
+                let read = super::runtime::changed(&self.prepared.config, &changed);
+                if let Some(code) = &self.evidence.code {
+                    let delta = sass::diff(&report, &code.reports.head);
+                    revert.equal = Some(delta.is_identical() && read.is_empty());
                     revert.detail = inspect::differences(&delta);
+                    let files = read.iter().map(|file| format!("{file} differs"));
+                    revert.detail.extend(files);
                 }
                 revert.before = Some(before);
             }
