@@ -37,7 +37,7 @@ outputs = ["engine"]
 
 [harness]
 command = ["python3", "engine"]
-start_timeout_s = 10
+start_timeout_s = 20
 
 [[parity]]
 name = "small"
@@ -53,7 +53,7 @@ harness = true
 unit = "tok/s"
 better = "higher"
 bar = "+1.5%"
-timeout_s = 2
+timeout_s = 1
 
 [protocol]
 pairs = 6
