@@ -68,7 +68,7 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
 }
 
 fn size(bytes: i64) -> String {
-    crate::render::numbers::bytes(u64::try_from(bytes).unwrap_or(0))
+    crate::numbers::bytes(u64::try_from(bytes).unwrap_or(0))
 }
 
 fn print_plan(plan: &db::gc::Plan, dry_run: bool) {

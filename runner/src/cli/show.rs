@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use super::Context;
+use crate::numbers;
 use crate::record::{Presentable, Records, Reference, TableRow};
-use crate::render::numbers;
 use crate::term::{Layout, RunLine, run_list, show_summary};
 
 /// Arguments of `runner show`.

@@ -5,8 +5,8 @@ use crate::model::{
     BenchJudgement, ClaimOutcome, DeviceState, Evidence, GateEvidence, GateKind, GateOutcome,
     RoundKind, Side, Verdict,
 };
+use crate::numbers;
 
-use super::display;
 use super::reasons::{Reasons, Ruling};
 use super::words::{count, gate_words, list};
 
@@ -40,7 +40,7 @@ pub(super) fn no_lever(
 }
 
 fn medians_of(bench: &BenchJudgement) -> Option<String> {
-    let value = |v: f64| display::value(v, &bench.unit, None);
+    let value = |v: f64| format!("{} {}", numbers::value(v), bench.unit);
     Some(format!(
         "`{}` {} on base and {} on head, medians of {}",
         bench.bench,

@@ -23,7 +23,6 @@ mod benches;
 mod checks;
 mod code;
 mod decide;
-pub mod display;
 mod faults;
 mod ledger;
 mod reasons;

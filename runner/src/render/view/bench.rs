@@ -6,7 +6,7 @@ use super::failure::failure_text;
 use crate::model::{
     BenchEvidence, BenchJudgement, Better, Effect, Finding, Role, Sample, SampleRole, Side,
 };
-use crate::render::numbers::{self, EffectText, Finite};
+use crate::numbers::{self, EffectText, Finite};
 
 /// A bench with its result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -146,7 +146,7 @@ pub(super) fn bench_view(judged: &BenchJudgement, taken: Option<&BenchEvidence>)
         finding_text: finding_text(judged),
         bar: declared,
         bar_effect,
-        coverage: finite.map(|e| numbers::share(e.coverage)),
+        coverage: finite.map(|e| numbers::coverage(e.coverage)),
         range: finite.map(|e| range_text(&e)),
         positive: format!("{} of {}", judged.pairs_positive, judged.pairs),
         base_median_text: optional(judged.base_median),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::model::{CodeEvidence, KernelOccupancy, LaunchOccupancy};
-use crate::render::numbers::count;
+use crate::numbers::count;
 
 /// How a resource moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -19,8 +19,8 @@ use crate::model::{
     BuildEvidence, DeviceState, Evidence, GateOutcome, Judgement, Reason, RevertEvidence, Side,
     UnixMillis, Verdict, Weight,
 };
+use crate::numbers;
 use crate::render::input::{LeverInput, RoundRow, lever_name};
-use crate::render::numbers;
 
 /// The most rounds shown before this one; the index has all.
 const RECENT_ROUNDS: usize = 20;

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::bench::{finite_effect, pair_effects};
 use crate::model::{BenchEvidence, BenchJudgement, SampleRole};
-use crate::render::numbers::{self, Finite};
+use crate::numbers::{self, Finite};
 
 const WIDTH: f64 = 660.0;
 const HEIGHT: f64 = 290.0;

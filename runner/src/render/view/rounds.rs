@@ -5,8 +5,8 @@ use serde::Serialize;
 use super::commits::DecisionView;
 use super::verdict::VerdictView;
 use crate::model::Role;
+use crate::numbers::{self, EffectText, Finite};
 use crate::render::input::{RoundBench, RoundRow};
-use crate::render::numbers::{self, EffectText, Finite};
 use crate::render::text;
 
 /// Up to this many benches have a column each; more share one.
