@@ -69,6 +69,14 @@ fn signed(value: f64, against: Option<f64>) -> Option<String> {
     })
 }
 
+/// A bar as an effect, beside no effect: `+1.5 %`.
+pub fn bar_percent(bar: f64) -> String {
+    match bar.is_finite() {
+        true => format!("{} %", bar_digits(bar, &[])),
+        false => MISSING.to_owned(),
+    }
+}
+
 /// The bar as it was written; a computed one with as few decimals as keep its order with `values`.
 fn bar_digits(bar: f64, values: &[f64]) -> String {
     let exact = format!("{bar:+}");
@@ -157,6 +165,9 @@ mod tests {
         let computed = 100.0 * (1350.0f64 / 1300.0).ln();
         let text = effect_text(1.07, (0.8, 1.32), Some(computed));
         assert_eq!(text.bar.as_deref(), Some("+3.77 %"));
+        assert_eq!(bar_percent(computed), "+3.77 %");
+        assert_eq!(bar_percent(1.5), "+1.5 %");
+        assert_eq!(bar_percent(f64::NAN), MISSING);
     }
 
     #[test]

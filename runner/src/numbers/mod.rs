@@ -11,7 +11,7 @@ mod time;
 
 use serde::{Serialize, Serializer};
 
-pub use effect::{EffectText, coverage, declared_bar, effect_text, interval, percent};
+pub use effect::{EffectText, bar_percent, coverage, declared_bar, effect_text, interval, percent};
 pub use quantity::{bytes, count, duration, figure, value, value_beside};
 pub use time::{day, iso, time};
 
