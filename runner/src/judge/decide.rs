@@ -29,7 +29,10 @@ pub(super) fn decide(
         ),
         (
             Says::Open,
-            all(Role::Target, &[Finding::Open, Finding::NoData]),
+            all(
+                Role::Target,
+                &[Finding::Open, Finding::NoData, Finding::NotMeasured],
+            ),
         ),
         (Says::Below, all(Role::Target, &[Finding::BelowBar])),
         (Says::Reached, all(Role::Target, &[Finding::ReachesBar])),
@@ -102,6 +105,7 @@ fn sentence(bench: &BenchJudgement) -> String {
         (Finding::Open, Some(bar)) => format!("leaves its bar of {bar} open"),
         (Finding::Open, None) => "leaves open whether there is an effect".to_owned(),
         (Finding::NoData, _) => "has no data".to_owned(),
+        (Finding::NotMeasured, _) => "was not measured".to_owned(),
     };
     format!("{measured} {says}")
 }

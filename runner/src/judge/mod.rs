@@ -23,6 +23,7 @@ mod benches;
 mod checks;
 mod code;
 mod decide;
+mod established;
 mod faults;
 mod ledger;
 mod reasons;
@@ -66,7 +67,7 @@ pub fn settled_by_code(evidence: &Evidence) -> bool {
         .or_else(|| faults::builds(e, reasons))
         .or_else(|| code::revert(e, reasons))
         .or_else(|| code::no_change(e, reasons))
-        .or_else(|| code::claims(e, reasons))
+        .or_else(|| established::claims(e, reasons))
         .is_some()
 }
 
@@ -85,9 +86,9 @@ fn rule(evidence: &Evidence, benches: &[BenchJudgement], reasons: &mut Reasons) 
         .or_else(|| code::no_lever(e, benches, reasons))
         .or_else(|| code::revert(e, reasons))
         .or_else(|| code::no_change(e, reasons))
-        .or_else(|| code::claims(e, reasons))
+        .or_else(|| established::claims(e, reasons))
         .or_else(|| code::gates(e, reasons))
-        .or_else(|| code::no_device(e, reasons))
+        .or_else(|| established::no_device(e, reasons))
         .or_else(|| no_bench(e, reasons))
         .or_else(|| faults::too_few_pairs(e, benches, reasons))
         .or_else(|| checks::history(e, benches, reasons))

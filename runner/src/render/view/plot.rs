@@ -320,7 +320,7 @@ fn marks(judged: &BenchJudgement, scale: &Scale) -> (Option<Mark>, Option<Mark>)
     };
     let bar_label = match &text {
         Some(text) => text.bar.clone(),
-        None => judged.bar_percent.map(|b| numbers::percent(b, None)),
+        None => judged.bar_percent.map(numbers::bar_percent),
     };
     (
         mark(estimate_y, labels.0, text.map(|t| t.estimate)),
