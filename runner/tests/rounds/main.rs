@@ -1,4 +1,5 @@
 //! Whole rounds: the real program on real repositories, with a real compiler and database.
 
+mod inspect;
 mod lessons;
 mod scenario;
