@@ -81,7 +81,10 @@ fn report(path: &Path, found: &Found, in_git: bool) -> std::io::Result<()> {
     let what = match &found.recipe {
         Recipe::Make { file, .. } => format!("make ({file})"),
         Recipe::CMake { .. } => "CMake".to_owned(),
-        Recipe::Nvcc { units } => format!("CUDA sources without a build file ({})", units.len()),
+        Recipe::Nvcc { units, .. } => {
+            let sources: usize = units.iter().map(|unit| unit.sources.len()).sum();
+            format!("CUDA sources without a build file ({sources})")
+        }
         Recipe::Unknown => "no build that is known here; fill in [build]".to_owned(),
     };
     writeln!(out, "recognised: {what}")?;

@@ -117,7 +117,10 @@ fn every_container_shows_the_same_kernels() {
         assert!(row(arch, "scale<3>").contains('–'), "{text}");
     }
     assert!(text.contains("6 kernels; "), "{text}");
-    assert!(text.contains("Occupancy of 4 kernels is not known"), "{text}");
+    assert!(
+        text.contains("Occupancy of 4 kernels is not known"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -143,8 +146,13 @@ fn launches_filters_and_differences() {
     assert_eq!(document["delta"]["unchanged"], 2);
     assert_eq!(document["occupancy"][0]["arch"], "sm_121");
 
-    let none = built.inspect(&["new.cubin", "--kernel", "mmq"]).expect_code(0);
-    assert!(none.stderr.contains("`mmq` matches none of the 3"), "{none:?}");
+    let none = built
+        .inspect(&["new.cubin", "--kernel", "mmq"])
+        .expect_code(0);
+    assert!(
+        none.stderr.contains("`mmq` matches none of the 3"),
+        "{none:?}"
+    );
 }
 
 #[test]
