@@ -3,16 +3,17 @@
 use std::process::ExitCode;
 
 use super::Context;
-use crate::record::{Records, Reference};
+use crate::record::Records;
 use crate::render::compare_view;
 use crate::term::{Layout, compare_summary};
 
 /// Arguments of `runner compare`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example: runner compare 12 HEAD")]
 pub(super) struct Args {
-    /// The first run: its number, or its head's commit, tree or patch-id.
+    /// The first run: its number, or its head by commit, branch, tree or patch-id.
     a: String,
-    /// The second run.
+    /// The second run, named likewise.
     b: String,
     /// Print a versioned JSON document.
     #[arg(long)]
@@ -23,10 +24,10 @@ pub(super) struct Args {
 pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCode> {
     let records = Records::open_existing(&context.dirs).await?;
     let a = records
-        .present(records.resolve(&Reference::parse(&args.a)).await?.run)
+        .present(context.find_run(&records, &args.a).await?.run)
         .await?;
     let b = records
-        .present(records.resolve(&Reference::parse(&args.b)).await?.run)
+        .present(context.find_run(&records, &args.b).await?.run)
         .await?;
     let reports = (a.stored.head_report(), b.stored.head_report());
     let delta = match reports {

@@ -5,11 +5,15 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 
 use super::Dirs;
+use crate::git::Repository;
+use crate::model::CommitInfo;
+use crate::record::{RecordError, Records, Reference, Resolved};
 
 /// Arguments that every subcommand takes.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Where things are")]
 pub(super) struct Args {
-    /// The git repository of the campaign; the current folder's by default.
+    /// The git repository of the campaign [default: the current folder's].
     #[arg(long, short = 'C', global = true, value_name = "DIR")]
     repo: Option<PathBuf>,
     /// Folder of the database and artefacts [default: $XDG_DATA_HOME/roundhouse].
@@ -30,7 +34,7 @@ pub(super) struct Args {
         hide_env_values = true
     )]
     cache: Option<PathBuf>,
-    /// Folder of the machine-wide device locks.
+    /// Folder of the machine-wide device locks [default: roundhouse-locks in the temporary folder].
     #[arg(
         long,
         global = true,
@@ -58,6 +62,30 @@ impl Context {
         )?;
         let repo = args.repo.unwrap_or_else(|| PathBuf::from("."));
         Ok(Context { dirs, repo })
+    }
+
+    /// Finds the run that a person names: by number, commit, tree or patch-id as the record holds
+    /// them, else by what the name means in the repository, also where the commit was rewritten.
+    pub(super) async fn find_run(
+        &self,
+        records: &Records,
+        text: &str,
+    ) -> Result<Resolved, RecordError> {
+        let unknown = match records.resolve(&Reference::parse(text)).await {
+            Err(error @ RecordError::NothingFound(_)) => error,
+            other => return other,
+        };
+        match self.commit(text).await {
+            Some(commit) => records.resolve_commit(&commit).await,
+            None => Err(unknown),
+        }
+    }
+
+    /// The repository's commit of that name; `None` where there is no repository or no such commit.
+    async fn commit(&self, name: &str) -> Option<CommitInfo> {
+        let repository = Repository::open(&self.repo, &self.dirs.cache).await.ok()?;
+        let sha = repository.resolve(name).await.ok()?;
+        repository.commit_info(&sha).await.ok()
     }
 
     /// The disassembler of an installed toolchain, for commands on files without a campaign.

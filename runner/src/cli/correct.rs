@@ -5,37 +5,42 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 
 use super::Context;
-use crate::record::{CorrectionRequest, Records, Reference};
+use crate::record::{CorrectionRequest, Records};
 
 /// Arguments of `runner correct`.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example: runner correct 12 --field bench:prefill:estimate --value 1.2 --source 15 \
+                        --reason 'wrong binary'"
+)]
 pub(super) struct Args {
-    /// The run whose record is corrected: its number, or its head's commit, tree or patch-id.
+    /// The run whose record is corrected: its number, or its head by commit, branch,
+    /// tree or patch-id.
     run: String,
     /// What is corrected: `verdict`, or `bench:NAME:FIGURE` with FIGURE one of estimate, low,
     /// high, base_median, head_median.
-    #[arg(long)]
+    #[arg(long, value_name = "NAME")]
     field: String,
     /// The value that counts from now on.
-    #[arg(long)]
+    #[arg(long, value_name = "VALUE")]
     value: String,
     /// Why.
-    #[arg(long, value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "TEXT", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     reason: String,
     /// The later run that gave the new value.
     #[arg(long, value_name = "RUN")]
     source: Option<String>,
     /// Who corrects [default: git's user.name, else USER].
-    #[arg(long)]
+    #[arg(long, value_name = "NAME")]
     by: Option<String>,
 }
 
 /// Records the correction.
 pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCode> {
     let records = Records::open_existing(&context.dirs).await?;
-    let found = records.resolve(&Reference::parse(&args.run)).await?;
+    let found = context.find_run(&records, &args.run).await?;
     let source = match &args.source {
-        Some(text) => Some(records.resolve(&Reference::parse(text)).await?.run),
+        Some(text) => Some(context.find_run(&records, text).await?.run),
         None => None,
     };
     let by = super::person(args.by, &context.repo).await?;

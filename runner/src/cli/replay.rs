@@ -4,14 +4,30 @@ use std::process::ExitCode;
 
 use super::Context;
 use crate::git::Repository;
-use crate::record::{Records, Reference};
+use crate::record::Records;
 use crate::replay::{Part, ReplayRequest, Replayed, replay};
 use crate::term::LiveView;
 
+/// Exit statuses and examples, below the options.
+const HELP: &str = "\
+Code, outputs and speed are compared separately: SAME, CHANGED, DRIFT or NOT COMPARED.
+
+Exit status:
+  0  nothing that was compared differs
+  1  something is CHANGED
+  2  it could not be asked: no such run, the record, the arguments
+  4  nothing could be compared
+  5  only the machine's speed moved: DRIFT
+
+Examples:
+  runner replay 12                  run 12, built anew
+  runner replay HEAD --artifacts    the run of this commit, with the stored binaries";
+
 /// Arguments of `runner replay`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = HELP)]
 pub(super) struct Args {
-    /// The run: its number, or its head's commit, tree or patch-id.
+    /// The run: its number, or its head by commit, branch, tree or patch-id.
     run: String,
     /// Repeat with the stored binaries instead of building.
     #[arg(long)]
@@ -28,7 +44,7 @@ pub(super) struct Args {
 /// machine's speed did, 4 where nothing could be compared.
 pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCode> {
     let records = Records::open_existing(&context.dirs).await?;
-    let found = records.resolve(&Reference::parse(&args.run)).await?;
+    let found = context.find_run(&records, &args.run).await?;
     if let Some(caveat) = found.caveat() {
         eprintln!("note: run {} was {caveat}", found.run);
     }

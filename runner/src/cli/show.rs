@@ -4,16 +4,16 @@ use std::process::ExitCode;
 
 use super::Context;
 use crate::numbers;
-use crate::record::{Presentable, Records, Reference, TableRow};
+use crate::record::{Presentable, Records, TableRow};
 use crate::term::{Layout, RunLine, run_list, show_summary};
 
 /// Arguments of `runner show`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The run: its number, or its head's commit, tree or patch-id; all runs without it.
+    /// The run: its number, or its head by commit, branch, tree or patch-id [default: list all].
     run: Option<String>,
     /// Only runs of this campaign.
-    #[arg(long)]
+    #[arg(long, value_name = "NAME")]
     campaign: Option<String>,
     /// Print a versioned JSON document.
     #[arg(long, conflicts_with = "markdown")]
@@ -29,7 +29,7 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
     let Some(run) = &args.run else {
         return list(&records, &args).await;
     };
-    let found = records.resolve(&Reference::parse(run)).await?;
+    let found = context.find_run(&records, run).await?;
     if let Some(caveat) = found.caveat() {
         eprintln!("note: run {} was {caveat}", found.run);
     }
