@@ -19,11 +19,11 @@ pub(super) struct Args {
     /// Remove also what landed rounds and their bases need. Commits and rows always stay.
     #[arg(long)]
     also_kept_rounds: bool,
-    /// Remove built trees that were not used for that long from the cache folder, too; they are
+    /// Remove also built trees that were not used for that long from the cache folder; they are
     /// built again when needed.
     #[arg(long)]
-    cache: bool,
-    /// Print the plan as JSON.
+    built_trees: bool,
+    /// Print the plan as a JSON document.
     #[arg(long)]
     json: bool,
 }
@@ -57,7 +57,7 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
             size(applied.bytes)
         );
     }
-    if args.cache {
+    if args.built_trees {
         let unused = std::time::Duration::from_secs(u64::from(args.keep_days) * 24 * 60 * 60);
         let trees = crate::build::prune(&context.dirs.cache, unused)?;
         if !args.json {

@@ -17,6 +17,12 @@ const SCHEMA: u32 = 1;
 
 /// Shows the kernels in cubins, objects, archives, shared objects, executables and fatbins.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  runner inspect engine                             every kernel, one a line
+  runner inspect engine --kernel '^void mmq'        some of them
+  runner inspect new/engine --against old/engine    what changed
+  runner inspect k.cubin --threads 256 --dynamic-smem 98304")]
 pub struct Args {
     /// Files to inspect.
     #[arg(required = true, value_name = "FILE")]
@@ -36,7 +42,7 @@ pub struct Args {
     /// The disassembler that counts instructions; `nvdisasm` on PATH where it is not given.
     #[arg(long, value_name = "PATH")]
     nvdisasm: Option<PathBuf>,
-    /// Print one JSON document.
+    /// Print a versioned JSON document.
     #[arg(long)]
     json: bool,
 }

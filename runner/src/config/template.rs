@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use super::commands::{cmake_command, is_plain, make_note, nvcc_command};
-use super::detect::{Found, Recipe, Unit};
+use super::detect::{Found, Recipe};
 use super::parse::PINNED_CUDA;
 use super::sections::DEFAULT_PAIRS;
 
@@ -332,7 +332,7 @@ fn rest(text: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Config, parse};
+    use super::super::{Config, Unit, parse};
     use super::*;
 
     fn found(recipe: Recipe, archs: &[&str]) -> Found {

@@ -138,6 +138,8 @@ mod tests {
         assert_eq!(figure(1e-6), "1e-6");
         assert_eq!(figure(1.2e-9), "1.2e-9");
         assert_eq!(figure(0.0125), "0.0125");
+        assert_eq!(count(0), "0");
+        assert_eq!(count(999), "999");
         assert_eq!(count(16_859_136), "16,859,136");
         assert_eq!(duration(245_000), "4 min 05 s");
         assert_eq!(duration(600_000), "10 min");
