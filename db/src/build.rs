@@ -190,6 +190,47 @@ pub async fn outputs_by_build(conn: &mut Conn, build: BuildId) -> Result<Vec<Bui
     .doing("list built files")
 }
 
+/// What the disassembler printed for one cubin of a build.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BuildListing {
+    /// File, member and image in which the cubin was found, as in [`Kernel::container`].
+    pub container: String,
+    /// The listing.
+    pub artifact: String,
+}
+
+/// Stores a build's listings.
+pub async fn build_listings_insert(
+    conn: &mut Conn,
+    build: BuildId,
+    listings: &[BuildListing],
+) -> Result<()> {
+    for listing in listings {
+        sqlx::query!(
+            "INSERT INTO build_listing (build_id, container, artifact) VALUES (?, ?, ?)",
+            build,
+            listing.container,
+            listing.artifact
+        )
+        .execute(&mut *conn)
+        .await
+        .doing("store a disassembly")?;
+    }
+    Ok(())
+}
+
+/// A build's listings, by container.
+pub async fn listings_by_build(conn: &mut Conn, build: BuildId) -> Result<Vec<BuildListing>> {
+    sqlx::query_as!(
+        BuildListing,
+        "SELECT container, artifact FROM build_listing WHERE build_id = ? ORDER BY container",
+        build
+    )
+    .fetch_all(conn)
+    .await
+    .doing("list disassemblies")
+}
+
 /// A kernel in a build's outputs, with its ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kernel {

@@ -131,12 +131,9 @@ fn bare(program: &Path, times: u32) -> Result<Duration> {
 fn overhead(place: &Path) -> Result {
     repository(place, 1)?;
     let engine = place.join("bare");
-    let cc = Command::new("cc")
-        .arg("-O1")
-        .arg("-o")
-        .arg(&engine)
-        .arg(place.join("repo/engine.c"));
-    assert_command(cc)?;
+    let mut cc = Command::new("cc");
+    cc.args(["-O1", "-o"]).arg(&engine);
+    assert_command(cc.arg(place.join("repo/engine.c")))?;
     let before = bare(&engine, 5)?;
     let started = Instant::now();
     let document = run(place)?;

@@ -29,8 +29,17 @@ pub struct InspectInput {
 pub struct Options {
     /// The disassembler; without it there is no census.
     pub nvdisasm: Option<PathBuf>,
+    /// A folder in which to keep what the disassembler prints for each cubin, under the names
+    /// that [`listing_file`] gives.
+    pub listings: Option<PathBuf>,
     /// What to mask in the files' host code and in the kernels' data.
     pub mask: HostMask,
+}
+
+/// The name of the file that holds the listing of a cubin, found in `container` (as in
+/// [`Kernel::container`]).
+pub fn listing_file(container: &str) -> String {
+    format!("{}.json", sha256_hex(container.as_bytes()))
 }
 
 /// Inspects files. The first damaged file or failed disassembly is an error for all.
@@ -169,7 +178,14 @@ fn run(job: &Job<'_>, options: &Options) -> Result<Done, Error> {
 fn kernels(cubin: &Cubin<'_>, image: &[u8], options: &Options) -> Result<Vec<Kernel>, Error> {
     let mut censuses = match &options.nvdisasm {
         Some(program) if !cubin.entries.is_empty() => {
-            Some(disasm::censuses(program, cubin, image)?)
+            let folder = options.listings.as_ref();
+            let keep = folder.map(|folder| folder.join(listing_file(&cubin.container)));
+            let keep = keep.as_deref();
+            Some(disasm::censuses(
+                disasm::Disassembly { program, keep },
+                cubin,
+                image,
+            )?)
         }
         Some(_) => Some(Default::default()),
         None => None,

@@ -24,7 +24,7 @@ pub mod report;
 pub use diff::{census_delta, diff};
 pub use error::Error;
 pub use host::HostMask;
-pub use inspect::{InspectInput, Options, inspect_files};
+pub use inspect::{InspectInput, Options, inspect_files, listing_file};
 pub use names::{demangle, short_name};
 pub use occupancy::{ComputeCapability, UnknownArch, occupancy};
 pub use report::*;

@@ -1,7 +1,9 @@
 //! Lesson 30: nothing that was recorded can be changed, by any statement, in any evidence table.
 
 use crate::world::{World, commit, event, sample};
-use db::{Claim, Correction, Decision, Error, Fingerprinted, Gate, Kernel, RunArtifact};
+use db::{
+    BuildListing, Claim, Correction, Decision, Error, Fingerprinted, Gate, Kernel, RunArtifact,
+};
 
 /// A database in which every table has a row.
 async fn full() -> World {
@@ -16,6 +18,13 @@ async fn full() -> World {
     };
     db::toolchain_id(&mut tx, &toolchain).await.unwrap();
     db::kernels_insert(&mut tx, build, &[kernel()])
+        .await
+        .unwrap();
+    let listing = BuildListing {
+        container: "engine#0".into(),
+        artifact: log.clone(),
+    };
+    db::build_listings_insert(&mut tx, build, &[listing])
         .await
         .unwrap();
     db::run_event_append(&mut tx, run, &event("note"))

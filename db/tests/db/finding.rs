@@ -63,7 +63,7 @@ async fn the_runs_on_a_base_are_found_by_its_commit() {
         assert_eq!(ids, [second, first]);
     }
     // No base; several of them; too short.
-    for text in [&commit(0x33).sha[..], &commit(0x11).sha[..8], "0"] {
+    for text in [&commit(0x33).sha[..], &commit(0x11).sha[..4], "0"] {
         let found = db::runs_on_base(&mut conn, text).await.unwrap();
         assert_eq!(found, None, "{text}");
     }

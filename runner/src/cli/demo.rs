@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use super::Context;
 use crate::config::Cuda;
 use crate::demo::{DemoRepo, DemoRound, Options, create, default_arch};
+use crate::model::Verdict;
 use crate::pipeline::{self, Request};
 use crate::record::Records;
 use crate::term::LiveView;
@@ -80,10 +81,20 @@ async fn show(records: &Records, context: &Context) -> anyhow::Result<ExitCode> 
     print!("{}", super::show::list_text(&rows));
     println!();
     println!("the campaign's page: {}", site.index.display());
-    println!(
-        "one round in full:   runner show {}",
-        rows.last().map_or(0, |(_, row)| row.run.0)
-    );
+    let changed = rows.iter().rev().find(|(_, row)| {
+        let verdict = row.round.as_ref().map(|round| round.verdict);
+        row.round
+            .as_ref()
+            .is_some_and(|round| !round.resources.is_empty())
+            && verdict != Some(Verdict::Reverted)
+    });
+    if let Some((_, row)) = changed {
+        let program = std::env::args()
+            .next()
+            .unwrap_or_else(|| "runner".to_owned());
+        println!("one round in full:   {program} show {}", row.run);
+        println!("repeat that round:   {program} replay {}", row.run);
+    }
     Ok(ExitCode::SUCCESS)
 }
 

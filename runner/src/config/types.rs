@@ -110,7 +110,8 @@ pub struct Build {
     pub outputs: Vec<String>,
     /// Globs of tracked files that commands read at run time. A change in one of them is a
     /// change of the lever even where the machine code is the same. Files that appear as
-    /// arguments of gate and bench commands count by themselves.
+    /// arguments of gate and bench commands count by themselves. Where this is empty, every
+    /// changed file counts that is neither compiled nor a document.
     pub runtime: Vec<String>,
     /// Extra environment for the build.
     pub env: BTreeMap<String, String>,

@@ -72,6 +72,22 @@ impl Repository {
         }
     }
 
+    /// How many tracked files of the user's checkout differ from HEAD; 0 without a checkout.
+    pub async fn uncommitted(&self) -> usize {
+        let Some(source) = &self.source else { return 0 };
+        let arguments = [
+            "status",
+            "--porcelain",
+            "--untracked-files=no",
+            "--ignore-submodules",
+        ];
+        match source.git.text(arguments).await {
+            Ok(text) => text.lines().count(),
+            // A bare repository has no checkout to ask about.
+            Err(_) => 0,
+        }
+    }
+
     /// The paths that differ between two commits, sorted; a renamed file is two paths.
     pub async fn tree_diff(&self, a: &Sha, b: &Sha) -> Result<Vec<String>, GitError> {
         self.fetch(a).await?;

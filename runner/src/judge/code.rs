@@ -101,7 +101,7 @@ pub(super) fn no_change(evidence: &Evidence, reasons: &mut Reasons) -> Option<Ru
         }
         if !code.runtime_files_changed.is_empty() {
             reasons.note(format!(
-                "machine code is the same, but {}, which commands read, changed",
+                "machine code is the same, but {}, which commands may read, changed",
                 list(&code.runtime_files_changed)
             ));
         }

@@ -29,7 +29,7 @@ mod ledger;
 mod reasons;
 mod words;
 
-use crate::model::{BenchJudgement, DecisionAction, Evidence, Judgement, Verdict};
+use crate::model::{BenchJudgement, DecisionAction, Evidence, Judgement, RoundKind, Verdict};
 
 use reasons::{Reasons, Ruling};
 
@@ -62,13 +62,19 @@ pub fn judge(evidence: &Evidence) -> Judgement {
 pub fn settled_by_code(evidence: &Evidence) -> bool {
     let e = evidence;
     let reasons = &mut Reasons::default();
-    faults::registration(e, reasons)
+    let failed = faults::registration(e, reasons)
         .or_else(|| faults::outside(e, reasons))
         .or_else(|| faults::builds(e, reasons))
-        .or_else(|| code::revert(e, reasons))
-        .or_else(|| code::no_change(e, reasons))
-        .or_else(|| established::claims(e, reasons))
-        .is_some()
+        .is_some();
+    failed
+        || match e.registration.kind {
+            RoundKind::Analysed => true,
+            RoundKind::Measured => false,
+            RoundKind::Lever => code::revert(e, reasons)
+                .or_else(|| code::no_change(e, reasons))
+                .or_else(|| established::claims(e, reasons))
+                .is_some(),
+        }
 }
 
 /// Whether the verdict is settled by the gates: nothing is measured then.
@@ -113,6 +119,9 @@ fn remarks(
     reasons: &mut Reasons,
 ) {
     checks::too_equal(evidence, benches, reasons);
+    for note in &evidence.notes {
+        reasons.note(note.clone());
+    }
     if let Some(decision) = &evidence.decision {
         let action = match decision.action {
             DecisionAction::Land => "land",

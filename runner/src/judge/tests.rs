@@ -190,6 +190,7 @@ fn lever(effects: &[f64]) -> Evidence {
         },
         benches: vec![pairs("prefill", effects)],
         faults: Vec::new(),
+        notes: Vec::new(),
         interrupted: false,
         decision: None,
     }
@@ -692,7 +693,7 @@ fn equal_code_with_other_runtime_files_or_ptx_is_judged() {
     expect_reason(
         &judgement,
         Weight::Note,
-        "but prompt.txt, which commands read, changed",
+        "but prompt.txt, which commands may read, changed",
     );
     let judgement = with(|c| {
         c.reports.head.files[0].ptx_only = vec!["sm_121".to_owned()];

@@ -139,7 +139,7 @@ pub struct CodeEvidence {
     pub delta: sass::Delta,
     /// Occupancy of each kernel that changed, was added or removed; same order as they appear.
     pub occupancy: Vec<KernelOccupancy>,
-    /// Files read at run time (named in commands or declared) that differ between the sides.
+    /// Files that differ between the sides and may be read at run time.
     pub runtime_files_changed: Vec<String>,
 }
 
@@ -439,6 +439,10 @@ pub struct Evidence {
     pub benches: Vec<BenchEvidence>,
     /// Faults outside single gates and samples.
     pub faults: Vec<Fault>,
+    /// What a reader should know about how the run was set up: where the config came from, what of
+    /// it did not count.
+    #[serde(default)]
+    pub notes: Vec<String>,
     /// Whether the run was cut short (killed, or stopped by the user).
     pub interrupted: bool,
     /// What a person decided; the last decision counts.

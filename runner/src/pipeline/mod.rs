@@ -4,6 +4,8 @@
 //! verdict is settled. What a verdict means is decided in [`crate::judge`], how things are done
 //! in the modules called here.
 
+mod code;
+mod device;
 mod interrupted;
 mod prepare;
 mod runtime;

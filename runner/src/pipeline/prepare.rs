@@ -135,13 +135,26 @@ pub async fn prepare(request: &Request, cache: &Path) -> anyhow::Result<Prepared
         None => Files::found(&repository, &pair, working).await?,
     };
     let registration = crate::registration::from_commit(&commits.head.message, &files.config);
+    let mut notes = files.notes;
+    if request.head.is_none() {
+        match repository.uncommitted().await {
+            0 => {}
+            1 => notes.push(
+                "1 file of the checkout has uncommitted changes; HEAD was measured without them"
+                    .to_owned(),
+            ),
+            n => notes.push(format!(
+                "{n} files of the checkout have uncommitted changes; HEAD was measured without them"
+            )),
+        }
+    }
     Ok(Prepared {
         repository,
         commits,
         recipes: files.recipes,
         config: files.config,
         registration,
-        notes: files.notes,
+        notes,
     })
 }
 

@@ -86,6 +86,7 @@ impl Records {
                 .unwrap_or_else(unknown_device),
             benches: load_benches(conn, &row, base_key.as_deref()).await?,
             faults: load_faults(conn, id).await?,
+            notes: load_notes(conn, id).await?,
             interrupted: row.state == db::RunState::Interrupted,
             decision: load_decision(conn, id).await?,
             builds: PerSide {
@@ -422,6 +423,18 @@ async fn load_faults(conn: &mut db::Conn, run: RunId) -> Result<Vec<Fault>> {
     let faults = events.iter().filter(|event| event.kind == "fault");
     faults
         .map(|event| parse(run, "fault", &event.detail_json))
+        .collect()
+}
+
+async fn load_notes(conn: &mut db::Conn, run: RunId) -> Result<Vec<String>> {
+    #[derive(Deserialize)]
+    struct Note {
+        text: String,
+    }
+    let events = db::events_by_run(conn, run).await?;
+    let notes = events.iter().filter(|event| event.kind == "note");
+    notes
+        .map(|event| Ok(parse::<Note>(run, "note", &event.detail_json)?.text))
         .collect()
 }
 

@@ -25,7 +25,7 @@ pub(crate) use describe::facts;
 pub use find::{Reference, Resolved};
 pub use load::StoredRun;
 pub use present::Presentable;
-pub use recorder::{BuildRecord, Recorder};
+pub use recorder::{BuildRecord, Inspected, Recorder};
 pub use table::TableRow;
 pub use vault::Vault;
 

@@ -35,7 +35,16 @@ pub struct BuildRecord<'a> {
     /// The build.
     pub build: &'a BuildEvidence,
     /// What its outputs hold; `None` when the build failed.
-    pub report: Option<&'a sass::Report>,
+    pub inspected: Option<&'a Inspected>,
+}
+
+/// What the outputs of a build hold.
+#[derive(Debug)]
+pub struct Inspected {
+    /// The kernels and files.
+    pub report: sass::Report,
+    /// What the disassembler printed for each container; empty where the record has it already.
+    pub listings: Vec<(String, ArtifactHash)>,
 }
 
 impl Recorder {
@@ -87,6 +96,14 @@ impl Recorder {
     pub async fn stage(&self, stage: Stage, side: Option<Side>) -> Result<()> {
         self.event("stage-started", json!({ "stage": stage, "side": side }))
             .await
+    }
+
+    /// Stores what a reader should know about how the run was set up.
+    pub async fn notes(&self, notes: &[String]) -> Result<()> {
+        for note in notes {
+            self.event("note", json!({ "text": note })).await?;
+        }
+        Ok(())
     }
 
     /// Stores a fault outside single gates and samples.
@@ -156,8 +173,12 @@ impl Recorder {
     }
 
     async fn insert_build(&self, tx: &mut db::Tx, record: &BuildRecord<'_>) -> Result<db::BuildId> {
-        let report = match record.report {
-            Some(report) => Some(self.records.vault.put_bytes(json(report).as_bytes())?),
+        let report = match record.inspected {
+            Some(found) => Some(
+                self.records
+                    .vault
+                    .put_bytes(json(&found.report).as_bytes())?,
+            ),
             None => None,
         };
         self.records.vault.note(tx, now().0).await?;
@@ -189,9 +210,18 @@ impl Recorder {
             })
             .collect();
         db::build_outputs_insert(tx, id, &outputs).await?;
-        if let Some(report) = record.report {
-            let kernels: Vec<db::Kernel> = report.kernels.iter().map(kernel_row).collect();
+        if let Some(found) = record.inspected {
+            let kernels: Vec<db::Kernel> = found.report.kernels.iter().map(kernel_row).collect();
             db::kernels_insert(tx, id, &kernels).await?;
+            let listings: Vec<db::BuildListing> = found
+                .listings
+                .iter()
+                .map(|(container, artifact)| db::BuildListing {
+                    container: container.clone(),
+                    artifact: artifact.0.clone(),
+                })
+                .collect();
+            db::build_listings_insert(tx, id, &listings).await?;
         }
         Ok(id)
     }

@@ -446,3 +446,53 @@ fn a_replay_from_the_record_alone_is_the_same() {
     let list = scenario.runner(&["show"]).expect_code(0).stdout;
     assert!(list.contains("replay of 1"), "{list}");
 }
+
+#[test]
+fn what_did_not_count_is_in_the_record() {
+    let scenario = with_head("engine: faster", FASTER.0, FASTER.1);
+    scenario.edit("campaign.toml", "bar = \"+1.5%\"", "bar = \"+0.1%\"");
+    scenario.commit("campaign: a lower bar");
+    scenario.edit("README.md", "toy", "small");
+    let run = scenario.run(&[]);
+    let notes = run.at("/evidence/notes").to_string();
+    assert!(notes.contains("base's file counts"), "{notes}");
+    assert!(notes.contains("1 file of the checkout"), "{notes}");
+    assert_eq!(run.at("/evidence/registration/bars/0/bar/percent"), 1.5);
+    assert!(
+        run.reasons().contains("base's file counts"),
+        "{}",
+        run.reasons()
+    );
+}
+
+#[test]
+fn a_changed_file_that_may_be_read_is_no_no_change() {
+    let scenario = Scenario::engine();
+    scenario.write("weights.bin", "1");
+    scenario.commit("engine: weights");
+    scenario.write("weights.bin", "2");
+    scenario.commit("engine: other weights");
+    let run = scenario.run(&[]);
+    assert_eq!(
+        run.at("/evidence/code/runtime_files_changed/0"),
+        "weights.bin"
+    );
+    assert_ne!(run.at("/judgement/verdict"), "NO CHANGE");
+    assert!(run.reasons().contains("weights.bin"), "{}", run.reasons());
+}
+
+#[test]
+fn a_round_without_a_lever_is_measured_or_analysed() {
+    let scenario = Scenario::engine();
+    scenario.commit("engine: where it stands\n\nRound: r1\nKind: measured");
+    let run = scenario.run(&[]).expect_verdict("MEASURED");
+    assert_eq!(run.at("/judgement/benches/0/pairs"), 6);
+
+    scenario.commit("engine: what it waits for\n\nRound: r2\nKind: analysed");
+    let run = scenario.run(&[]).expect_verdict("ANALYSED");
+    assert!(
+        run.at("/evidence/benches")
+            .as_array()
+            .is_none_or(Vec::is_empty)
+    );
+}

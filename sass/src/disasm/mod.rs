@@ -23,11 +23,20 @@ const MESSAGE_BYTES: u64 = 2000;
 /// Buffer between the disassembler and the reader, bytes.
 const BUFFER_BYTES: usize = 1 << 18;
 
+/// How a cubin is disassembled.
+#[derive(Debug, Clone, Copy)]
+pub struct Disassembly<'d> {
+    /// nvdisasm.
+    pub program: &'d Path,
+    /// Where to keep what it prints, JSON as it comes; nowhere if there is none.
+    pub keep: Option<&'d Path>,
+}
+
 /// Runs the disassembler over `cubin`, whose bytes are `image`: the census of each code section.
 /// A kernel's census holds everything in its section: its own code and the functions that the
 /// compiler placed behind it, not the functions of other sections that it calls.
 pub fn censuses(
-    program: &Path,
+    how: Disassembly<'_>,
     cubin: &Cubin<'_>,
     image: &[u8],
 ) -> Result<HashMap<usize, Census>, Error> {
@@ -39,7 +48,7 @@ pub fn censuses(
         .collect();
     let mut found: HashMap<usize, Census> = HashMap::new();
     let job = Job {
-        program,
+        how,
         container: &cubin.container,
     };
     job.run(image, |function| {
@@ -56,7 +65,7 @@ pub fn censuses(
 
 /// One run of the disassembler.
 struct Job<'j> {
-    program: &'j Path,
+    how: Disassembly<'j>,
     container: &'j str,
 }
 
@@ -85,7 +94,7 @@ impl Job<'_> {
         let stderr = messages
             .try_clone()
             .map_err(|e| self.error("its messages could not be kept", e))?;
-        let mut child = Command::new(self.program)
+        let mut child = Command::new(self.how.program)
             .arg("-json")
             .arg(file.path())
             .env_clear()
@@ -99,8 +108,15 @@ impl Job<'_> {
                     e,
                 )
             })?;
+        let mut copy = self.copy()?;
         let parsed = match child.stdout.take() {
-            Some(output) => json::read(BufReader::with_capacity(BUFFER_BYTES, output), each),
+            Some(output) => {
+                let tee = Tee {
+                    from: output,
+                    copy: copy.as_mut(),
+                };
+                json::read(BufReader::with_capacity(BUFFER_BYTES, tee), each)
+            }
             None => Ok(()),
         };
         if parsed.is_err() {
@@ -120,6 +136,16 @@ impl Job<'_> {
         }
     }
 
+    /// The file for what the disassembler prints.
+    fn copy(&self) -> Result<Option<std::fs::File>, Error> {
+        let Some(path) = self.how.keep else {
+            return Ok(None);
+        };
+        let file = std::fs::File::create(path)
+            .map_err(|e| self.error("there is no file for what it prints; check the disk", e))?;
+        Ok(Some(file))
+    }
+
     fn failed(&self, how: &str, messages: &mut std::fs::File) -> Error {
         let mut text = Vec::new();
         let read = messages
@@ -131,7 +157,7 @@ impl Job<'_> {
             _ => how.to_owned(),
         };
         Error::Disassembler {
-            program: self.program.to_owned(),
+            program: self.how.program.to_owned(),
             container: self.container.to_owned(),
             what: format!("{said}; nvdisasm 13.2.51 or later is needed for -json"),
             source: None,
@@ -140,10 +166,26 @@ impl Job<'_> {
 
     fn error(&self, what: &str, source: std::io::Error) -> Error {
         Error::Disassembler {
-            program: self.program.to_owned(),
+            program: self.how.program.to_owned(),
             container: self.container.to_owned(),
             what: what.to_owned(),
             source: Some(source),
         }
+    }
+}
+
+/// Reads, and copies what was read.
+struct Tee<'t, R> {
+    from: R,
+    copy: Option<&'t mut std::fs::File>,
+}
+
+impl<R: Read> Read for Tee<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.from.read(buffer)?;
+        if let Some(copy) = &mut self.copy {
+            copy.write_all(&buffer[..read])?;
+        }
+        Ok(read)
     }
 }

@@ -88,6 +88,7 @@ pub fn inspect_masked(
     let options = sass::Options {
         nvdisasm: census.then(|| tool("nvdisasm")),
         mask,
+        listings: None,
     };
     sass::inspect_files(&inputs, &options).expect("the files can be inspected")
 }
