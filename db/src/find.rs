@@ -112,6 +112,35 @@ pub async fn runs_of_commit(conn: &mut Conn, names: &CommitNames) -> Result<Foun
     Ok(Found::Nothing)
 }
 
+/// The base commit that is named by `text`, perhaps abbreviated, and the runs on it, the newest
+/// first; `None` where no run's base fits, or several do.
+pub async fn runs_on_base(conn: &mut Conn, text: &str) -> Result<Option<(Candidate, Vec<Run>)>> {
+    let text = text.trim().to_ascii_lowercase();
+    if text.len() < SHORTEST_PREFIX || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return Ok(None);
+    }
+    let mut bases = sqlx::query_as!(
+        Candidate,
+        r#"SELECT sha AS "name!: String", subject AS "subject!: String"
+           FROM git_commit
+           WHERE sha IN (SELECT base_sha FROM run) AND sha >= ?1 AND sha < ?1 || 'g'
+           ORDER BY sha LIMIT 2"#,
+        text
+    )
+    .fetch_all(&mut *conn)
+    .await
+    .doing("look up a base commit")?;
+    let Some(base) = bases.pop().filter(|_| bases.is_empty()) else {
+        return Ok(None);
+    };
+    let on_it = RunFilter {
+        base_sha: Some(base.name.clone()),
+        ..RunFilter::default()
+    };
+    let runs = runs_select(conn, &on_it).await?;
+    Ok(Some((base, runs)))
+}
+
 fn filter(by: MatchedBy, name: String) -> RunFilter {
     let mut filter = RunFilter::default();
     match by {

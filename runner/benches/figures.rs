@@ -132,11 +132,8 @@ fn overhead(place: &Path) -> Result {
     repository(place, 1)?;
     let engine = place.join("bare");
     let mut cc = Command::new("cc");
-    cc.arg("-O1")
-        .arg("-o")
-        .arg(&engine)
-        .arg(place.join("repo/engine.c"));
-    assert_command(&mut cc)?;
+    cc.args(["-O1", "-o"]).arg(&engine);
+    assert_command(cc.arg(place.join("repo/engine.c")))?;
     let before = bare(&engine, 5)?;
     let started = Instant::now();
     let document = run(place)?;

@@ -14,6 +14,7 @@ pub mod judge;
 pub mod machine;
 pub mod measure;
 pub mod model;
+pub mod numbers;
 pub mod pipeline;
 pub mod process;
 pub mod progress;

@@ -25,6 +25,6 @@ pub use diff::{census_delta, diff};
 pub use error::Error;
 pub use host::HostMask;
 pub use inspect::{InspectInput, Options, inspect_files, listing_file};
-pub use names::demangle;
+pub use names::{demangle, short_name};
 pub use occupancy::{ComputeCapability, UnknownArch, occupancy};
 pub use report::*;

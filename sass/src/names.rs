@@ -202,6 +202,21 @@ fn length_before(
     None
 }
 
+/// A kernel's name without its parameters: `void ns::mmq<8>(int)` is `mmq<8>`.
+pub fn short_name(name: &str) -> &str {
+    let without_parameters = match name.rfind('(') {
+        Some(at) if at > 0 => &name[..at],
+        _ => name,
+    };
+    let until_template = without_parameters
+        .find('<')
+        .unwrap_or(without_parameters.len());
+    let start = without_parameters[..until_template]
+        .rfind([' ', ':'])
+        .map_or(0, |at| at + 1);
+    &without_parameters[start..]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -293,5 +308,16 @@ mod tests {
             "void (anonymous namespace)::tpl<(anonymous namespace)::Tag>(float*)"
         );
         assert_eq!(demangle("dyn"), "dyn");
+    }
+
+    #[test]
+    fn short_names_drop_parameters_and_scopes() {
+        assert_eq!(
+            short_name("void ns::mmq<8, true>(int const*, float)"),
+            "mmq<8, true>"
+        );
+        assert_eq!(short_name("mmq_nb"), "mmq_nb");
+        assert_eq!(short_name("k(int)"), "k");
+        assert_eq!(short_name("(anonymous namespace)::k(int)"), "k");
     }
 }

@@ -47,6 +47,29 @@ async fn a_run_is_found_by_its_heads_names_whole_or_abbreviated() {
 }
 
 #[tokio::test]
+async fn the_runs_on_a_base_are_found_by_its_commit() {
+    let world = World::new().await;
+    let first = world.run(0x11, 0x22).await;
+    let second = world.run(0x11, 0x33).await;
+    world.run(0x22, 0x33).await;
+    let mut conn = world.db.read().await.unwrap();
+    for text in [&commit(0x11).sha[..], &commit(0x11).sha[..39]] {
+        let (base, runs) = db::runs_on_base(&mut conn, text)
+            .await
+            .unwrap()
+            .expect("it is a base");
+        assert_eq!(base.name, commit(0x11).sha);
+        let ids: Vec<RunId> = runs.iter().map(|run| run.id).collect();
+        assert_eq!(ids, [second, first]);
+    }
+    // No base; several of them; too short.
+    for text in [&commit(0x33).sha[..], &commit(0x11).sha[..4], "0"] {
+        let found = db::runs_on_base(&mut conn, text).await.unwrap();
+        assert_eq!(found, None, "{text}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_not_there_or_too_short_finds_nothing() {
     let world = World::new().await;
     world.run(0x11, 0x22).await;

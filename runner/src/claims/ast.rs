@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use crate::config::number;
-
 /// A statement about every kernel that a pattern matches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claim {
@@ -202,7 +200,7 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 /// A number as claims write it, with commas between thousands.
 pub(super) fn number_text(value: f64) -> String {
     if value.fract() == 0.0 && (0.0..EXACT).contains(&value) {
-        number::grouped(value as u64)
+        crate::numbers::count(value as u64)
     } else {
         value.to_string()
     }

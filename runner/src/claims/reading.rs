@@ -4,7 +4,7 @@ use regex::Regex;
 
 use super::ast::Metric;
 use super::evaluate::ClaimContext;
-use crate::config::{KernelFacts, number};
+use crate::config::KernelFacts;
 use crate::model::{PerSide, Side};
 
 /// A value, and what a reader should know of it.
@@ -128,5 +128,5 @@ pub(super) fn shown(metric: &Metric, value: f64) -> String {
 
 /// A count for people.
 pub(super) fn shown_count(count: usize) -> String {
-    number::grouped(count as u64)
+    crate::numbers::count(count as u64)
 }

@@ -13,11 +13,12 @@ use crate::model::SCHEMA_VERSION;
 /// Says what is right and wrong with config, toolchain, device, permissions and disk, each with
 /// the remedy. Exit status 1 if anything is bad.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Exit status: 0, or 1 where anything is bad.")]
 pub struct Args {
     /// The campaign's file, below the repository's folder.
     #[arg(long, default_value = "campaign.toml", value_name = "FILE")]
     pub config: PathBuf,
-    /// Print JSON.
+    /// Print a versioned JSON document.
     #[arg(long)]
     pub json: bool,
 }

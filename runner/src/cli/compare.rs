@@ -9,10 +9,11 @@ use crate::term::{Layout, compare_summary};
 
 /// Arguments of `runner compare`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example: runner compare 12 HEAD")]
 pub(super) struct Args {
-    /// The first run: its number, or its head's commit (or its name in git), tree or patch-id.
+    /// The first run: its number, or its head by commit, branch, tree or patch-id.
     a: String,
-    /// The second run.
+    /// The second run, named likewise.
     b: String,
     /// Print a versioned JSON document.
     #[arg(long)]

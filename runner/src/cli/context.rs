@@ -6,12 +6,14 @@ use anyhow::Context as _;
 
 use super::Dirs;
 use crate::git::Repository;
+use crate::model::CommitInfo;
 use crate::record::{RecordError, Records, Reference, Resolved};
 
 /// Arguments that every subcommand takes.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Where things are")]
 pub(super) struct Args {
-    /// The git repository of the campaign; the current folder's by default.
+    /// The git repository of the campaign [default: the current folder's].
     #[arg(long, short = 'C', global = true, value_name = "DIR")]
     repo: Option<PathBuf>,
     /// Folder of the database and artefacts [default: $XDG_DATA_HOME/roundhouse].
@@ -32,7 +34,7 @@ pub(super) struct Args {
         hide_env_values = true
     )]
     cache: Option<PathBuf>,
-    /// Folder of the machine-wide device locks.
+    /// Folder of the machine-wide device locks [default: roundhouse-locks in the temporary folder].
     #[arg(
         long,
         global = true,
@@ -62,6 +64,30 @@ impl Context {
         Ok(Context { dirs, repo })
     }
 
+    /// Finds the run that a person names: by number, commit, tree or patch-id as the record holds
+    /// them, else by what the name means in the repository, also where the commit was rewritten.
+    pub(super) async fn find_run(
+        &self,
+        records: &Records,
+        text: &str,
+    ) -> Result<Resolved, RecordError> {
+        let unknown = match records.resolve(&Reference::parse(text)).await {
+            Err(error @ RecordError::NothingFound(_)) => error,
+            other => return other,
+        };
+        match self.commit(text).await {
+            Some(commit) => records.resolve_commit(&commit).await,
+            None => Err(unknown),
+        }
+    }
+
+    /// The repository's commit of that name; `None` where there is no repository or no such commit.
+    async fn commit(&self, name: &str) -> Option<CommitInfo> {
+        let repository = Repository::open(&self.repo, &self.dirs.cache).await.ok()?;
+        let sha = repository.resolve(name).await.ok()?;
+        repository.commit_info(&sha).await.ok()
+    }
+
     /// The disassembler of an installed toolchain, for commands on files without a campaign.
     pub(super) fn installed_nvdisasm(&self) -> Option<PathBuf> {
         let newest = crate::toolchain::pinned_versions()
@@ -71,26 +97,6 @@ impl Context {
             .join("bin")
             .join("nvdisasm");
         bin.is_file().then_some(bin)
-    }
-
-    /// Finds the run that a person named: by what is recorded, else by what git makes of the
-    /// name here, such as a branch, or a commit that was rewritten since it was measured.
-    pub(super) async fn find_run(&self, records: &Records, name: &str) -> anyhow::Result<Resolved> {
-        let nothing = match records.resolve(&Reference::parse(name)).await {
-            Err(nothing @ RecordError::NothingFound(_)) => nothing,
-            found => return Ok(found?),
-        };
-        let Ok(repository) = Repository::open(&self.repo, &self.dirs.cache).await else {
-            return Err(nothing.into());
-        };
-        let Ok(sha) = repository.resolve(name).await else {
-            return Err(nothing.into());
-        };
-        let commit = repository.commit_info(&sha).await?;
-        match records.resolve_commit(&commit).await {
-            Err(RecordError::NothingFound(_)) => Err(nothing.into()),
-            found => Ok(found?),
-        }
     }
 }
 

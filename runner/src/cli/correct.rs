@@ -9,24 +9,29 @@ use crate::record::{CorrectionRequest, Records};
 
 /// Arguments of `runner correct`.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example: runner correct 12 --field bench:prefill:estimate --value 1.2 --source 15 \
+                        --reason 'wrong binary'"
+)]
 pub(super) struct Args {
-    /// The run whose record is corrected: its number, or its head's commit (or its name in git), tree or patch-id.
+    /// The run whose record is corrected: its number, or its head by commit, branch,
+    /// tree or patch-id.
     run: String,
     /// What is corrected: `verdict`, or `bench:NAME:FIGURE` with FIGURE one of estimate, low,
     /// high, base_median, head_median.
-    #[arg(long)]
+    #[arg(long, value_name = "NAME")]
     field: String,
     /// The value that counts from now on.
-    #[arg(long)]
+    #[arg(long, value_name = "VALUE")]
     value: String,
     /// Why.
-    #[arg(long, value_parser = super::context::reason)]
+    #[arg(long, value_name = "TEXT", value_parser = super::context::reason)]
     reason: String,
     /// The later run that gave the new value.
     #[arg(long, value_name = "RUN")]
     source: Option<String>,
     /// Who corrects [default: git's user.name, else USER].
-    #[arg(long)]
+    #[arg(long, value_name = "NAME")]
     by: Option<String>,
 }
 

@@ -8,23 +8,33 @@ use super::Context;
 use crate::model::DecisionAction;
 use crate::record::Records;
 
+/// Exit status and an example, below the options.
+const HELP: &str = "\
+The decision is kept beside the verdict. It makes LANDED (sub-bar) of an effect that is real and
+below its bar where all claims hold and nothing in the ledger got worse; it changes no other verdict.
+
+Exit status: that of the run's verdict, as in `runner run --help`.
+
+Example: runner decide 12 --land --reason 'opens the way for r33'";
+
 /// Arguments of `runner decide`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = HELP)]
 #[command(group(clap::ArgGroup::new("action").required(true)))]
 pub(super) struct Args {
-    /// The run: its number, or its head's commit (or its name in git), tree or patch-id.
+    /// The run: its number, or its head by commit, branch, tree or patch-id.
     run: String,
-    /// The lever stays.
+    /// Keep the lever.
     #[arg(long, group = "action")]
     land: bool,
-    /// The lever goes.
+    /// Drop the lever.
     #[arg(long, group = "action")]
     revert: bool,
     /// Why.
-    #[arg(long, value_parser = super::context::reason)]
+    #[arg(long, value_name = "TEXT", value_parser = super::context::reason)]
     reason: String,
     /// Who decides [default: git's user.name, else USER].
-    #[arg(long)]
+    #[arg(long, value_name = "NAME")]
     by: Option<String>,
 }
 

@@ -19,11 +19,11 @@ pub(super) struct Args {
     /// Remove also what landed rounds and their bases need. Commits and rows always stay.
     #[arg(long)]
     also_kept_rounds: bool,
-    /// Remove built trees that were not used for that long from the cache folder, too; they are
+    /// Remove also built trees that were not used for that long from the cache folder; they are
     /// built again when needed.
     #[arg(long)]
     built_trees: bool,
-    /// Print the plan as JSON.
+    /// Print the plan as a JSON document.
     #[arg(long)]
     json: bool,
 }
@@ -68,7 +68,7 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
 }
 
 fn size(bytes: i64) -> String {
-    crate::render::numbers::bytes(u64::try_from(bytes).unwrap_or(0))
+    crate::numbers::bytes(u64::try_from(bytes).unwrap_or(0))
 }
 
 fn print_plan(plan: &db::gc::Plan, dry_run: bool) {

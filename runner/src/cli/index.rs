@@ -12,8 +12,8 @@ pub(super) struct Args {
     /// The folder to write to; made where it is missing. Pages of earlier calls are replaced.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// The campaign; needed when the database holds several.
-    #[arg(long)]
+    /// The campaign; needed where the database holds several.
+    #[arg(long, value_name = "NAME")]
     campaign: Option<String>,
     /// Print the rounds as a versioned JSON document as well.
     #[arg(long)]

@@ -11,29 +11,28 @@ use crate::config::{FILE_NAME, Found, Recipe, detect, render_template};
 /// Writes a commented campaign.toml for the repository at hand.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A folder of the repository; the file is written at the repository's root.
-    #[arg(default_value = ".")]
-    pub path: PathBuf,
-    /// Replaces a campaign.toml that is already there.
+    /// A folder of the repository, at whose root the file is written [default: that of --repo].
+    pub path: Option<PathBuf>,
+    /// Replace a campaign.toml that is already there.
     #[arg(long)]
     pub force: bool,
-    /// Prints the file instead of writing it.
+    /// Print the file instead of writing it.
     #[arg(long, conflicts_with = "force")]
     pub print: bool,
 }
 
 /// Looks at the repository and writes or prints the file.
-pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
-    tokio::task::spawn_blocking(move || init(&args))
+pub async fn run(args: Args, repo: &Path) -> anyhow::Result<ExitCode> {
+    let path = args.path.clone().unwrap_or_else(|| repo.to_owned());
+    tokio::task::spawn_blocking(move || init(&args, &path))
         .await
         .context("looking at the repository")?
 }
 
-fn init(args: &Args) -> anyhow::Result<ExitCode> {
-    let folder = args
-        .path
+fn init(args: &Args, path: &Path) -> anyhow::Result<ExitCode> {
+    let folder = path
         .canonicalize()
-        .with_context(|| format!("looking for the folder `{}`", args.path.display()))?;
+        .with_context(|| format!("looking for the folder `{}`", path.display()))?;
     let root = folder
         .ancestors()
         .find(|folder| folder.join(".git").exists());
@@ -81,7 +80,10 @@ fn report(path: &Path, found: &Found, in_git: bool) -> std::io::Result<()> {
     let what = match &found.recipe {
         Recipe::Make { file, .. } => format!("make ({file})"),
         Recipe::CMake { .. } => "CMake".to_owned(),
-        Recipe::Nvcc { units } => format!("CUDA sources without a build file ({})", units.len()),
+        Recipe::Nvcc { units, .. } => {
+            let sources: usize = units.iter().map(|unit| unit.sources.len()).sum();
+            format!("CUDA sources without a build file ({sources})")
+        }
         Recipe::Unknown => "no build that is known here; fill in [build]".to_owned(),
     };
     writeln!(out, "recognised: {what}")?;
@@ -111,7 +113,7 @@ mod tests {
 
     fn args(path: &Path) -> Args {
         Args {
-            path: path.to_owned(),
+            path: Some(path.to_owned()),
             force: false,
             print: false,
         }
@@ -121,28 +123,31 @@ mod tests {
     async fn the_file_lands_at_the_root_and_is_not_overwritten() -> anyhow::Result<()> {
         let dir = tempfile::tempdir()?;
         let root = dir.path();
+        let elsewhere = Path::new("/no/such/folder");
         std::fs::create_dir_all(root.join(".git"))?;
         std::fs::create_dir_all(root.join("src"))?;
         std::fs::write(
             root.join("Makefile"),
             "engine: a.cu\n\tnvcc -arch=sm_90 -o $@ $<\n",
         )?;
-        run(args(&root.join("src"))).await?;
+        run(args(&root.join("src")), elsewhere).await?;
         let path = root.join(FILE_NAME);
         let config = crate::config::Config::from_file(&path)?;
         assert_eq!(config.build.outputs, ["engine"]);
         assert_eq!(config.toolchain.arch, ["sm_90"]);
 
         std::fs::write(&path, "mine")?;
-        let error = run(args(root)).await.expect_err("it is there");
+        let error = run(args(root), elsewhere).await.expect_err("it is there");
         assert!(error.to_string().contains("--force"), "{error}");
         assert_eq!(std::fs::read_to_string(&path)?, "mine");
 
-        run(Args {
+        // Without a path, the repository that all commands are given.
+        let forced = Args {
             force: true,
+            path: None,
             ..args(root)
-        })
-        .await?;
+        };
+        run(forced, root).await?;
         crate::config::Config::from_file(&path)?;
         let left = std::fs::read_dir(root)?.count();
         assert_eq!(left, 4, "no temporary file is left");
@@ -151,7 +156,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_folder_that_is_not_there_is_named() {
-        let error = run(args(Path::new("/no/such/folder")))
+        let error = run(args(Path::new("/no/such/folder")), Path::new("."))
             .await
             .expect_err("not there");
         assert!(error.to_string().contains("/no/such/folder"), "{error}");

@@ -4,19 +4,25 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use regex::Regex;
 use sass::{InspectInput, Kernel, Options, Report};
 
 use crate::config::KernelFacts;
 use crate::inspect::{self, LaunchFacts};
-use crate::term::inspect as table;
+use crate::term::{Layout, inspect as table};
 
 /// Version of the `--json` document.
 const SCHEMA: u32 = 1;
 
 /// Shows the kernels in cubins, objects, archives, shared objects, executables and fatbins.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  runner inspect engine                             every kernel, one a line
+  runner inspect engine --kernel '^void mmq'        some of them
+  runner inspect new/engine --against old/engine    what changed
+  runner inspect k.cubin --threads 256 --dynamic-smem 98304")]
 pub struct Args {
     /// Files to inspect.
     #[arg(required = true, value_name = "FILE")]
@@ -36,7 +42,7 @@ pub struct Args {
     /// The disassembler that counts instructions; `nvdisasm` on PATH where it is not given.
     #[arg(long, value_name = "PATH")]
     nvdisasm: Option<PathBuf>,
-    /// Print one JSON document.
+    /// Print a versioned JSON document.
     #[arg(long)]
     json: bool,
 }
@@ -61,6 +67,9 @@ pub async fn run(args: Args, installed: Option<PathBuf>) -> anyhow::Result<ExitC
         threads: args.threads,
         dynamic_smem: args.dynamic_smem,
     }])?;
+    if let Some(folder) = args.files.iter().chain(&args.against).find(|p| p.is_dir()) {
+        bail!("`{}` is a folder; name the files in it", folder.display());
+    }
     let report = read(&args.files, &args, &options).await?;
     let before = if args.against.is_empty() {
         None
@@ -79,11 +88,11 @@ pub async fn run(args: Args, installed: Option<PathBuf>) -> anyhow::Result<ExitC
         }
         format!("{document}\n")
     } else {
-        let shown = table::report(&report, &facts);
-        shown
-            + &delta
-                .map(|delta| table::delta(&delta, &facts))
-                .unwrap_or_default()
+        let layout = Layout::stdout_or_unwrapped();
+        match &delta {
+            Some(delta) => table::delta(&report, delta, &facts, layout),
+            None => table::report(&report, &facts, layout),
+        }
     };
     print(&text)
 }
@@ -99,9 +108,13 @@ async fn read(files: &[PathBuf], args: &Args, options: &Options) -> anyhow::Resu
         .collect();
     let mut report = inspect::inspect(inputs, options.clone()).await?;
     if let Some(pattern) = &args.kernel {
+        let all = report.kernels.len();
         report
             .kernels
             .retain(|kernel: &Kernel| pattern.is_match(&kernel.name));
+        if report.kernels.is_empty() && all > 0 {
+            eprintln!("note: `{pattern}` matches none of the {all} kernels");
+        }
     }
     Ok(report)
 }

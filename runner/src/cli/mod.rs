@@ -25,12 +25,21 @@ use clap::{Parser, Subcommand};
 pub use context::Context;
 pub use dirs::{DATABASE, Dirs};
 
+/// How to start, below the list of commands.
+const START: &str = "\
+To start, in a repository of CUDA code:
+  runner init      writes campaign.toml; add a [[bench]] to it and commit it
+  runner check     says what is still missing
+  runner run       HEAD against its base: a verdict
+
+Each command ends with status 2 where it was asked something that it cannot do.";
+
 /// Reproducible regression tracking for CUDA-kernel campaigns.
 ///
 /// Builds a commit and its base, inspects their kernels, checks parity and identity, measures
 /// interleaved pairs, and books a verdict that can be replayed.
 #[derive(Debug, Parser)]
-#[command(name = "runner", version, max_term_width = 100)]
+#[command(name = "runner", version, max_term_width = 100, after_help = START)]
 struct Arguments {
     #[command(flatten)]
     context: context::Args,
@@ -50,7 +59,7 @@ enum Command {
     Inspect(inspect::Args),
     /// List the recorded runs, or show one.
     Show(show::Args),
-    /// Compare two recorded runs or two commits.
+    /// Compare two recorded runs: their heads' code, and each one's effects.
     Compare(compare::Args),
     /// Record a person's decision on a run.
     Decide(decide::Args),
@@ -110,7 +119,7 @@ pub fn main() -> ExitCode {
 async fn dispatch(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let context = Context::new(arguments.context)?;
     match arguments.command {
-        Command::Init(args) => init::run(args).await,
+        Command::Init(args) => init::run(args, &context.repo).await,
         Command::Check(args) => check::run(args, &context).await,
         Command::Run(args) => run::run(args, &context).await,
         Command::Inspect(args) => inspect::run(args, context.installed_nvdisasm()).await,
@@ -128,29 +137,42 @@ async fn dispatch(arguments: Arguments) -> anyhow::Result<ExitCode> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
+    use clap::CommandFactory;
 
     use super::*;
 
-    /// clap lets a subcommand define an argument that a global one has already, and panics when
-    /// it is read.
     #[test]
-    fn no_subcommand_defines_a_global_argument_again() {
-        let command = Arguments::command();
-        command.clone().debug_assert();
-        let global: Vec<_> = command
-            .get_arguments()
-            .filter(|argument| argument.is_global_set())
-            .collect();
-        assert_eq!(global.len(), 4, "{global:?}");
-        for sub in command.get_subcommands() {
-            for own in sub.get_arguments() {
-                let taken = global.iter().any(|global| {
-                    own.get_id() == global.get_id()
-                        || own.get_long().is_some() && own.get_long() == global.get_long()
-                        || own.get_short().is_some() && own.get_short() == global.get_short()
-                });
-                assert!(!taken, "`{} --{}`", sub.get_name(), own.get_id());
+    fn the_arguments_are_sound() {
+        Arguments::command().debug_assert();
+    }
+
+    /// clap takes two arguments of one name for the same, and panics where their types differ.
+    #[test]
+    fn no_command_takes_the_name_of_an_argument_of_all() {
+        let root = Arguments::command();
+        let globals = root.get_arguments().filter(|arg| arg.is_global_set());
+        let globals: Vec<_> = globals.map(|arg| arg.get_id().clone()).collect();
+        assert!(!globals.is_empty());
+        for command in root.get_subcommands() {
+            for arg in command.get_arguments() {
+                let name = command.get_name();
+                assert!(!globals.contains(arg.get_id()), "{name} --{}", arg.get_id());
+            }
+        }
+    }
+
+    /// One voice: what a command or an argument does, in the imperative or as a noun.
+    #[test]
+    fn help_does_not_retell_in_the_third_person() {
+        let root = Arguments::command();
+        for command in root.get_subcommands() {
+            let about = command.get_about().map(ToString::to_string);
+            let helps = command.get_arguments().filter_map(|arg| arg.get_help());
+            for help in about.into_iter().chain(helps.map(ToString::to_string)) {
+                let first = help.split(' ').next().unwrap_or_default();
+                let retells = first.ends_with('s') && !first.ends_with("ss");
+                let noun = ["Files", "Threads", "Architectures"].contains(&first);
+                assert!(!retells || noun, "{}: {help}", command.get_name());
             }
         }
     }

@@ -8,10 +8,26 @@ use crate::record::Records;
 use crate::replay::{Part, ReplayRequest, Replayed, replay};
 use crate::term::LiveView;
 
+/// Exit statuses and examples, below the options.
+const HELP: &str = "\
+Code, outputs and speed are compared separately: SAME, CHANGED, DRIFT or NOT COMPARED.
+
+Exit status:
+  0  nothing that was compared differs
+  1  something is CHANGED
+  2  it could not be asked: no such run, the record, the arguments
+  4  nothing could be compared
+  5  only the machine's speed moved: DRIFT
+
+Examples:
+  runner replay 12                  run 12, built anew
+  runner replay HEAD --artifacts    the run of this commit, with the stored binaries";
+
 /// Arguments of `runner replay`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = HELP)]
 pub(super) struct Args {
-    /// The run: its number, or its head's commit (or its name in git), tree or patch-id.
+    /// The run: its number, or its head by commit, branch, tree or patch-id.
     run: String,
     /// Repeat with the stored binaries instead of building.
     #[arg(long)]

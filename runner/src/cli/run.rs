@@ -10,8 +10,23 @@ use crate::pipeline::{self, Options, Request};
 use crate::record::{Presentable, Records};
 use crate::term::{Layout, LiveView, run_summary};
 
+/// Exit statuses and examples, below the options.
+const HELP: &str = "\
+Exit status:
+  0  the lever may be kept: LANDED, LANDED (sub-bar), NO CHANGE, MEASURED, ANALYSED
+  1  it may not: REVERTED, INCONCLUSIVE, NOT EXERCISED, NOT COMPARABLE, BROKEN
+  2  it could not be asked: arguments, campaign.toml, commits, the database
+  3  the machine is at fault: ENV-INVALID
+  4  there was no device: NOT MEASURED
+
+Examples:
+  runner run                                  HEAD against its base
+  runner run --base main --head my-branch     any two commits
+  runner run --comment comment.md             and the pull-request comment in a file";
+
 /// Arguments of `runner run`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = HELP)]
 pub(super) struct Args {
     /// The state before the lever [default: head's merge-base with the default branch, or its
     /// parent where head is on it].
@@ -24,7 +39,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// The seed of the measuring order [default: drawn, and recorded].
-    #[arg(long)]
+    #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Wait for the device when another run holds it.
     #[arg(long)]
@@ -73,4 +88,21 @@ fn write_comment(presentable: &Presentable, path: &std::path::Path) -> anyhow::R
     let comment = crate::render::comment(&presentable.view(), &options)?;
     std::fs::write(path, comment.markdown)
         .with_context(|| format!("writing the comment to {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Verdict;
+
+    #[test]
+    fn the_help_gives_the_exit_status_of_every_verdict() {
+        for verdict in Verdict::ALL {
+            let status = format!("  {}  ", verdict.exit_code());
+            let line = HELP.lines().find(|line| line.starts_with(&status));
+            let words = line.and_then(|line| line.split_once(": ")).map(|(_, w)| w);
+            let words: Vec<&str> = words.unwrap_or_default().split(", ").collect();
+            assert!(words.contains(&verdict.word()), "{verdict}: {words:?}");
+        }
+    }
 }

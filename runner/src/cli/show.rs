@@ -3,17 +3,17 @@
 use std::process::ExitCode;
 
 use super::Context;
+use crate::numbers;
 use crate::record::{Presentable, Records, TableRow};
-use crate::render::numbers;
 use crate::term::{Layout, RunLine, run_list, show_summary};
 
 /// Arguments of `runner show`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The run: its number, or its head's commit (or its name in git), tree or patch-id; all runs without it.
+    /// The run: its number, or its head by commit, branch, tree or patch-id [default: list all].
     run: Option<String>,
     /// Only runs of this campaign.
-    #[arg(long)]
+    #[arg(long, value_name = "NAME")]
     campaign: Option<String>,
     /// Print a versioned JSON document.
     #[arg(long, conflicts_with = "markdown")]

@@ -6,6 +6,7 @@
 
 mod bar;
 pub(crate) mod canonical;
+mod commands;
 mod detect;
 mod diagnostic;
 mod file;

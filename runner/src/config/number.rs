@@ -82,19 +82,6 @@ pub(crate) fn bytes_per(unit: &str) -> Option<u64> {
 /// The units [`bytes_per`] knows, for messages.
 pub(crate) const BYTE_UNITS: &str = "`B`, `K` or `KiB` (1,024 B), `MiB`, `GiB`";
 
-/// A count with commas between thousands, for people.
-pub(crate) fn grouped(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,13 +106,5 @@ mod tests {
         ] {
             assert_eq!(scan(text), None, "{text}");
         }
-    }
-
-    #[test]
-    fn groups_for_people() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(45_056), "45,056");
-        assert_eq!(grouped(16_859_136), "16,859,136");
     }
 }

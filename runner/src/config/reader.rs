@@ -271,8 +271,8 @@ impl<'a> Item<'a> {
                     format!("`{}` = {integer} is out of range", self.key),
                     format!(
                         "{meaning}; it must be at least {} and at most {}",
-                        number::grouped(bounds.start),
-                        number::grouped(bounds.end - 1)
+                        crate::numbers::count(bounds.start),
+                        crate::numbers::count(bounds.end - 1)
                     ),
                 );
                 None
@@ -298,8 +298,8 @@ impl<'a> Item<'a> {
                     format!("`{}` is out of range", self.key),
                     format!(
                         "{meaning}; it must be a whole number of bytes, at least {} and at most {}",
-                        number::grouped(bounds.start),
-                        number::grouped(bounds.end - 1)
+                        crate::numbers::count(bounds.start),
+                        crate::numbers::count(bounds.end - 1)
                     ),
                 );
                 None

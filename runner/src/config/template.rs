@@ -5,7 +5,8 @@
 
 use std::fmt::Write;
 
-use super::detect::{Found, Recipe, Unit};
+use super::commands::{cmake_command, is_plain, make_note, nvcc_command};
+use super::detect::{Found, Recipe};
 use super::parse::PINNED_CUDA;
 use super::sections::DEFAULT_PAIRS;
 
@@ -113,13 +114,20 @@ impl Build {
             Recipe::Make {
                 file,
                 goal,
+                toolchain,
                 outputs,
                 others,
             } => {
                 let goal = goal.as_deref().filter(|goal| is_plain(goal)).unwrap_or("");
+                let set = toolchain
+                    .iter()
+                    .map(|(name, value)| format!("{name}={value} "));
+                let set: String = set.collect();
                 (
-                    format!("Recognised: make ({file})."),
-                    format!("make -j\"$(nproc)\" {goal}").trim_end().to_owned(),
+                    make_note(file, toolchain),
+                    format!("make -j\"$(nproc)\" {set}{goal}")
+                        .trim_end()
+                        .to_owned(),
                     outputs.clone(),
                     others.clone(),
                 )
@@ -133,8 +141,8 @@ impl Build {
                 outputs.clone(),
                 conditional.clone(),
             ),
-            Recipe::Nvcc { units } => {
-                let (command, outputs) = nvcc_command(units, &archs);
+            Recipe::Nvcc { units, includes } => {
+                let (command, outputs) = nvcc_command(units, includes, &archs);
                 (
                     "Recognised: CUDA sources.".to_owned(),
                     command,
@@ -237,66 +245,6 @@ fn usable(outputs: Vec<String>) -> Vec<String> {
     usable
 }
 
-/// Whether a name needs no quotes in a shell.
-fn is_plain(name: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/+=".contains(c);
-    !name.is_empty() && !name.starts_with('-') && name.chars().all(plain)
-}
-
-/// A word for a shell.
-fn word(text: &str) -> String {
-    match is_plain(text) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', "'\\''")),
-    }
-}
-
-fn cmake_command(archs: &[String]) -> String {
-    let numbers: Vec<&str> = archs
-        .iter()
-        .map(|arch| arch.trim_start_matches("sm_"))
-        .collect();
-    format!(
-        "cmake -S . -B build -DCMAKE_BUILD_TYPE=Release \
-         -DCMAKE_CUDA_ARCHITECTURES={} && cmake --build build -j\"$(nproc)\"",
-        word(&numbers.join(";"))
-    )
-}
-
-fn nvcc_command(units: &[Unit], archs: &[String]) -> (String, Vec<String>) {
-    let targets: Vec<String> = archs
-        .iter()
-        .map(|arch| {
-            let number = arch.trim_start_matches("sm_");
-            format!("-gencode arch=compute_{number},code=sm_{number}")
-        })
-        .collect();
-    let targets = targets.join(" ");
-    let mut commands = vec!["mkdir -p build".to_owned()];
-    let mut outputs: Vec<String> = Vec::new();
-    for unit in units {
-        let sources: Vec<String> = unit.sources.iter().map(|source| word(source)).collect();
-        let first = unit.sources.first().map_or("", String::as_str);
-        let path = first.trim_end_matches(".cu");
-        let stem = path.rsplit('/').next().unwrap_or_default();
-        let (kind, ending) = match unit.program {
-            Some(_) => ("", ""),
-            None => ("-fatbin ", ".fatbin"),
-        };
-        let mut output = format!("build/{stem}{ending}");
-        if outputs.contains(&output) {
-            output = format!("build/{}{ending}", path.replace('/', "_"));
-        }
-        commands.push(format!(
-            "nvcc -O3 -std=c++17 {kind}{targets} -o {} {}",
-            word(&output),
-            sources.join(" ")
-        ));
-        outputs.push(output);
-    }
-    (commands.join(" && "), outputs)
-}
-
 fn gates(text: &mut String, build: &Build) {
     add(
         text,
@@ -384,7 +332,7 @@ fn rest(text: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Config, parse};
+    use super::super::{Config, Unit, parse};
     use super::*;
 
     fn found(recipe: Recipe, archs: &[&str]) -> Found {
@@ -413,6 +361,7 @@ mod tests {
                 Recipe::Make {
                     file: "Makefile".into(),
                     goal: Some("all".into()),
+                    toolchain: vec![("NVCC".into(), "nvcc".into())],
                     outputs: texts(&[
                         "engine", "./engine", "k.cubin", "/abs", "../up", "$(X)", "a[", "",
                     ]),
@@ -424,6 +373,7 @@ mod tests {
                 Recipe::Make {
                     file: "Makefile".into(),
                     goal: Some("-x; rm".into()),
+                    toolchain: Vec::new(),
                     outputs: Vec::new(),
                     others: Vec::new(),
                 },
@@ -446,6 +396,7 @@ mod tests {
             found(
                 Recipe::Nvcc {
                     units: vec![unit(&["it's.cu", "k.cu"], Some("it's"))],
+                    includes: texts(&["include", "my headers"]),
                 },
                 &[],
             ),
@@ -456,6 +407,7 @@ mod tests {
                         unit(&["b/main.cu"], Some("main")),
                         unit(&["k.cu"], None),
                     ],
+                    includes: Vec::new(),
                 },
                 &["sm_80"],
             ),
@@ -500,11 +452,12 @@ mod tests {
             other => panic!("{other:?}"),
         };
         let all = variants();
-        assert_eq!(command(&all[1]), "make -j\"$(nproc)\" all");
+        assert_eq!(command(&all[1]), "make -j\"$(nproc)\" NVCC=nvcc all");
         assert_eq!(read(&render(&all[1])).build.outputs, ["engine", "k.cubin"]);
         assert_eq!(read(&render(&all[1])).toolchain.arch, ["sm_90a", "sm_121"]);
         assert_eq!(command(&all[2]), "make -j\"$(nproc)\"");
         assert!(command(&all[3]).contains("-DCMAKE_CUDA_ARCHITECTURES='90a;121' "));
+        assert!(command(&all[5]).contains(" -I include -I 'my headers' -gencode"));
         assert!(command(&all[5]).contains("-o 'build/it'\\''s' 'it'\\''s.cu' k.cu"));
         assert_eq!(
             command(&all[6]),

@@ -7,10 +7,9 @@ use crate::git::{GitError, PairRequest, Repository};
 pub(super) fn config(request: &Request<'_>) -> Finding {
     let file = request.config_file.display();
     match &request.config {
-        Ok(config) => Finding::ok(
-            "config",
-            format!(
-                "{file}: campaign {} with {} benches, {} parity cases, identity {}",
+        Ok(config) => {
+            let found = format!(
+                "{file}: campaign {}; benches: {}, parity cases: {}, identity: {}",
                 config.campaign.name,
                 config.benches.len(),
                 config.parity.len(),
@@ -19,8 +18,16 @@ pub(super) fn config(request: &Request<'_>) -> Finding {
                 } else {
                     "off"
                 },
-            ),
-        ),
+            );
+            match config.benches.is_empty() {
+                true => Finding::warn(
+                    "config",
+                    found,
+                    "without a [[bench]] only the compiled code is judged, and no lever can land",
+                ),
+                false => Finding::ok("config", found),
+            }
+        }
         Err(_) if !request.config_file.exists() => Finding::bad(
             "config",
             format!("there is no {file}"),

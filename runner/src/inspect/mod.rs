@@ -14,7 +14,7 @@ use crate::model::{CodeEvidence, KernelOccupancy, PerSide};
 #[derive(Debug, thiserror::Error)]
 pub enum InspectError {
     /// A file could not be inspected.
-    #[error("could not inspect the built files")]
+    #[error("could not inspect the files")]
     Files(#[source] sass::Error),
     /// The inspection ended by a panic, which is a fault of this program.
     #[error(

@@ -1,6 +1,6 @@
 //! From samples to what each bench's numbers say.
 
-use crate::config::{Bench, Config};
+use crate::config::Bench;
 use crate::model::{
     Bar, BenchEvidence, BenchJudgement, Better, Effect, Evidence, Finding, Registration, Role,
     SampleRole, Side,
@@ -10,12 +10,26 @@ use crate::stats::{CONFIDENCE, SMALLEST_WORTHWHILE, effect, median, pair_effect}
 /// Every bench of the config, targets first.
 pub(super) fn judge_all(evidence: &Evidence) -> Vec<BenchJudgement> {
     let config = &evidence.config;
+    // Where nothing was launched, nothing is missing: the run ended before it came to that.
+    let began = evidence.benches.iter().any(|b| !b.samples.is_empty());
+    let planned = if began { config.protocol.pairs() } else { 0 };
+    let without_pairs = match began {
+        true => Finding::NoData,
+        false => Finding::NotMeasured,
+    };
     let mut all: Vec<BenchJudgement> = config
         .benches
         .iter()
         .map(|bench| {
             let samples = evidence.benches.iter().find(|b| b.bench == bench.name);
-            judge_bench(bench, samples, config, &evidence.registration)
+            let judged = judge_bench(bench, samples, &evidence.registration);
+            BenchJudgement {
+                pairs_missing: planned.saturating_sub(judged.pairs),
+                finding: judged
+                    .effect
+                    .map_or(without_pairs, |e| find(&e, judged.bar_percent)),
+                ..judged
+            }
         })
         .collect();
     all.sort_by_key(|b| match b.role {
@@ -41,10 +55,10 @@ pub(super) fn valid_pairs(evidence: &BenchEvidence) -> Vec<(f64, f64)> {
         .collect()
 }
 
+/// The figures of one bench; what they say and what is missing is still open.
 fn judge_bench(
     bench: &Bench,
     evidence: Option<&BenchEvidence>,
-    config: &Config,
     registration: &Registration,
 ) -> BenchJudgement {
     let registered = registration.bars.iter().find(|b| b.bench == bench.name);
@@ -73,11 +87,11 @@ fn judge_bench(
         bar,
         bar_percent,
         pairs: valid,
-        pairs_missing: config.protocol.pairs().saturating_sub(valid),
+        pairs_missing: 0,
         pairs_positive: u32::try_from(positive).unwrap_or(u32::MAX),
         base_median,
         head_median: column(|pair| pair.1),
-        finding: effect.map_or(Finding::NoData, |e| find(&e, bar_percent)),
+        finding: Finding::NoData,
         effect,
     }
 }

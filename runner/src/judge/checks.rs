@@ -2,10 +2,10 @@
 //! and results that are too equal to be true.
 
 use crate::model::{BenchEvidence, BenchJudgement, Evidence, Sha, Verdict};
+use crate::numbers;
 use crate::stats::median;
 
 use super::benches::valid_pairs;
-use super::display;
 use super::reasons::{Reasons, Ruling};
 
 /// Fewer earlier medians make no band.
@@ -54,14 +54,16 @@ pub(super) fn history(
             return None;
         }
         let edge = if base < low { low } else { high };
+        let value =
+            |v: f64, beside: f64| format!("{} {}", numbers::value_beside(v, &[beside]), bench.unit);
         let text = format!(
             "base is outside its own history on `{}`: {}, where {} earlier runs of the same build \
              lead to expect {} … {}; find out what changed on the machine and run again",
             bench.bench,
-            display::value(base, &bench.unit, Some(edge)),
+            value(base, edge),
             samples.base_history.len(),
-            display::value(low, &bench.unit, Some(base)),
-            display::value(high, &bench.unit, Some(base)),
+            value(low, base),
+            value(high, base),
         );
         reasons.rule(Verdict::EnvInvalid, text)
     })
@@ -110,7 +112,7 @@ fn warn_of_equal_estimates(samples: &BenchEvidence, bench: &BenchJudgement, reas
              points ({}): a cached or constant base?",
             heads.len(),
             bench.bench,
-            display::percent(estimate, None),
+            numbers::percent(estimate, None),
             names.join(", ")
         ));
     }

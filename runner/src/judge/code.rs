@@ -1,12 +1,12 @@
-//! Rulings that need no number: rounds without a lever, reverts, equal machine code, claims and
-//! gates.
+//! Rulings that need no number: rounds without a lever, reverts, equal machine code and gates.
 
 use crate::model::{
-    BenchJudgement, ClaimOutcome, DeviceState, Evidence, GateEvidence, GateKind, GateOutcome,
-    RoundKind, Side, Verdict,
+    BenchJudgement, DeviceState, Evidence, GateEvidence, GateKind, GateOutcome, RoundKind, Side,
+    Verdict,
 };
+use crate::numbers;
 
-use super::display;
+use super::established;
 use super::reasons::{Reasons, Ruling};
 use super::words::{count, gate_words, list};
 
@@ -28,10 +28,11 @@ pub(super) fn no_lever(
             Verdict::Analysed,
             format!("an analysis without a lever{with}"),
         ),
-        RoundKind::Measured if medians.is_empty() => no_device(evidence, reasons).or_else(|| {
-            let text = "declared as a measurement, but no bench has a value; run again";
-            reasons.rule(Verdict::EnvInvalid, text)
-        }),
+        RoundKind::Measured if medians.is_empty() => established::no_device(evidence, reasons)
+            .or_else(|| {
+                let text = "declared as a measurement, but no bench has a value; run again";
+                reasons.rule(Verdict::EnvInvalid, text)
+            }),
         RoundKind::Measured => reasons.rule(
             Verdict::Measured,
             format!("a measurement without a lever{with}"),
@@ -40,7 +41,7 @@ pub(super) fn no_lever(
 }
 
 fn medians_of(bench: &BenchJudgement) -> Option<String> {
-    let value = |v: f64| display::value(v, &bench.unit, None);
+    let value = |v: f64| format!("{} {}", numbers::value(v), bench.unit);
     Some(format!(
         "`{}` {} on base and {} on head, medians of {}",
         bench.bench,
@@ -131,31 +132,6 @@ fn ptx_only_differs(evidence: &Evidence) -> Vec<String> {
     };
     let base = code.reports.base.files.iter();
     base.filter(other).map(|f| f.path.clone()).collect()
-}
-
-/// A claim that fails refutes the mechanism, and the lever with it.
-pub(super) fn claims(evidence: &Evidence, reasons: &mut Reasons) -> Option<Ruling> {
-    let mut failed = Vec::new();
-    for claim in &evidence.claims {
-        let observed = format!("expected {}, observed {}", claim.expected, claim.observed);
-        match &claim.outcome {
-            ClaimOutcome::Holds => {
-                reasons.note(format!("claim `{}` holds: {observed}", claim.text))
-            }
-            ClaimOutcome::Fails => failed.push(format!("claim `{}` fails: {observed}", claim.text)),
-            ClaimOutcome::NotEvaluated { reason } => {
-                reasons.note(format!(
-                    "claim `{}` was not evaluated: {reason}",
-                    claim.text
-                ));
-            }
-        }
-    }
-    if failed.is_empty() {
-        return None;
-    }
-    let text = format!("mechanism refuted: {}", failed.join("; "));
-    reasons.rule(Verdict::Reverted, text)
 }
 
 /// Parity and identity. A gate that was configured and has no passing evidence is never green
@@ -252,13 +228,4 @@ fn not_run(evidence: &Evidence, reasons: &mut Reasons) -> Option<Ruling> {
         if missing.len() == 1 { "was" } else { "were" }
     );
     reasons.rule(Verdict::EnvInvalid, text)
-}
-
-/// No device of the wanted kind.
-pub(super) fn no_device(evidence: &Evidence, reasons: &mut Reasons) -> Option<Ruling> {
-    let DeviceState::Absent { reason } = &evidence.device else {
-        return None;
-    };
-    let text = format!("no device to measure on: {reason}");
-    reasons.rule(Verdict::NotMeasured, text)
 }

@@ -3,8 +3,8 @@
 use crate::model::{
     Bar, BenchJudgement, ClaimOutcome, DecisionAction, Evidence, Finding, Role, Verdict,
 };
+use crate::numbers;
 
-use super::display;
 use super::ledger;
 use super::reasons::{Reasons, Ruling};
 use super::words::{count, list};
@@ -29,7 +29,10 @@ pub(super) fn decide(
         ),
         (
             Says::Open,
-            all(Role::Target, &[Finding::Open, Finding::NoData]),
+            all(
+                Role::Target,
+                &[Finding::Open, Finding::NoData, Finding::NotMeasured],
+            ),
         ),
         (Says::Below, all(Role::Target, &[Finding::BelowBar])),
         (Says::Reached, all(Role::Target, &[Finding::ReachesBar])),
@@ -71,22 +74,24 @@ fn sentences(benches: &[&BenchJudgement]) -> String {
     all.join("; ")
 }
 
-/// `prefill +1.6 % (95 % interval +1.2 … +2.1 %, 5 of 5 pairs better) reaches its bar of +1.5 %`.
+/// `prefill +1.60 % [+1.20, +2.10] (93.75 % interval, 5 of 5 pairs better) reaches its bar of
+/// +1.5 %`.
 fn sentence(bench: &BenchJudgement) -> String {
     let Some(effect) = &bench.effect else {
         return format!("{} has no valid pair", bench.bench);
     };
-    let against = bench.bar_percent;
-    let numbers = format!(
-        "{} {} ({} interval {}, {} of {} better)",
+    let ends = (effect.low, effect.high);
+    let text = numbers::effect_text(effect.estimate, ends, bench.bar_percent);
+    let measured = format!(
+        "{} {} {} ({} interval, {} of {} better)",
         bench.bench,
-        display::percent(effect.estimate, against),
-        display::coverage(effect.coverage),
-        display::interval(effect, against),
+        text.estimate,
+        text.interval,
+        numbers::coverage(effect.coverage),
         bench.pairs_positive,
         count(bench.pairs as usize, "pair"),
     );
-    let bar = bar_words(bench);
+    let bar = bar_words(bench, text.bar);
     let says = match (bench.finding, &bar) {
         (Finding::ReachesBar, Some(bar)) => format!("reaches its bar of {bar}"),
         (Finding::ReachesBar, None) => "is a real improvement".to_owned(),
@@ -100,19 +105,17 @@ fn sentence(bench: &BenchJudgement) -> String {
         (Finding::Open, Some(bar)) => format!("leaves its bar of {bar} open"),
         (Finding::Open, None) => "leaves open whether there is an effect".to_owned(),
         (Finding::NoData, _) => "has no data".to_owned(),
+        (Finding::NotMeasured, _) => "was not measured".to_owned(),
     };
-    format!("{numbers} {says}")
+    format!("{measured} {says}")
 }
 
 /// The bar as written, and for an absolute one what it asks for in percent.
-fn bar_words(bench: &BenchJudgement) -> Option<String> {
+fn bar_words(bench: &BenchJudgement, percent: Option<String>) -> Option<String> {
     let bar = bench.bar?;
-    let written = display::bar(&bar, &bench.unit, bench.better);
-    Some(match (bar, bench.bar_percent) {
-        (Bar::Absolute { .. }, Some(percent)) => format!(
-            "{written} ({} over base)",
-            display::percent(percent, bench.effect.map(|e| e.estimate))
-        ),
+    let written = numbers::declared_bar(bar, bench.better, &bench.unit);
+    Some(match (bar, percent) {
+        (Bar::Absolute { .. }, Some(percent)) => format!("{written} ({percent} over base)"),
         _ => written,
     })
 }
@@ -205,7 +208,7 @@ fn error_rates(benches: &[BenchJudgement], reasons: &mut Reasons) {
             "fixed protocol with {}: the interval covers {}, so a lever without any effect comes \
              out as real in {wrong} of runs",
             count(bench.pairs as usize, "pair"),
-            display::coverage(effect.coverage),
+            numbers::coverage(effect.coverage),
         ));
         if bench.pairs == 3 {
             reasons.note(

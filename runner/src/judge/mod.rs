@@ -23,7 +23,7 @@ mod benches;
 mod checks;
 mod code;
 mod decide;
-pub mod display;
+mod established;
 mod faults;
 mod ledger;
 mod reasons;
@@ -72,7 +72,7 @@ pub fn settled_by_code(evidence: &Evidence) -> bool {
             RoundKind::Measured => false,
             RoundKind::Lever => code::revert(e, reasons)
                 .or_else(|| code::no_change(e, reasons))
-                .or_else(|| code::claims(e, reasons))
+                .or_else(|| established::claims(e, reasons))
                 .is_some(),
         }
 }
@@ -92,9 +92,9 @@ fn rule(evidence: &Evidence, benches: &[BenchJudgement], reasons: &mut Reasons) 
         .or_else(|| code::no_lever(e, benches, reasons))
         .or_else(|| code::revert(e, reasons))
         .or_else(|| code::no_change(e, reasons))
-        .or_else(|| code::claims(e, reasons))
+        .or_else(|| established::claims(e, reasons))
         .or_else(|| code::gates(e, reasons))
-        .or_else(|| code::no_device(e, reasons))
+        .or_else(|| established::no_device(e, reasons))
         .or_else(|| no_bench(e, reasons))
         .or_else(|| faults::too_few_pairs(e, benches, reasons))
         .or_else(|| checks::history(e, benches, reasons))

@@ -243,7 +243,7 @@ fn a_real_effect_over_the_bar_lands() {
         &judgement,
         Verdict::Landed,
         &[
-            "prefill +2.0 % (93.75 % interval +1.8 … +2.2 %, 5 of 5 pairs better) reaches its bar of +1.5 %",
+            "prefill +2.00 % [+1.80, +2.20] (93.75 % interval, 5 of 5 pairs better) reaches its bar of +1.5 %",
         ],
     );
     expect_reason(
@@ -285,7 +285,7 @@ fn lower_is_better_and_an_absolute_bar() {
     expect(
         &judgement,
         Verdict::Landed,
-        &["reaches its bar of <= 1290 ms (+0.9 % over base)"],
+        &["reaches its bar of <= 1,290 ms (+0.93 % over base)"],
     );
     let percent = judgement.benches[0].bar_percent.expect("a bar");
     assert!((percent + 100.0 * (1290.0f64 / 1302.0).ln()).abs() < 1e-9);
@@ -333,7 +333,7 @@ fn a_guard_that_regresses_decides() {
     expect(
         &judgement,
         Verdict::Reverted,
-        &["guard regressed: decode -1.0 %"],
+        &["guard regressed: decode -1.00 %"],
     );
     assert_eq!(judgement.benches[0].bench, "prefill", "targets first");
     assert_eq!(judgement.benches[1].role, Role::Guard);
@@ -598,7 +598,7 @@ fn rounds_without_a_lever() {
     expect(
         &judgement,
         Verdict::Measured,
-        &["`prefill` 1302.0 tok/s on base", "medians of 5 pairs"],
+        &["`prefill` 1,302.0 tok/s on base", "medians of 5 pairs"],
     );
     let judgement = changed(|e| {
         e.registration.kind = RoundKind::Analysed;
@@ -723,7 +723,36 @@ fn a_failing_claim_refutes_the_mechanism() {
         Verdict::Reverted,
         &["mechanism refuted: claim `sass mmq LDS.64 == 0` fails: expected == 0, observed 32"],
     );
-    expect_reason(&judgement, Weight::Note, "holds");
+    expect_reason(&judgement, Weight::Note, "1 of 2 claims holds");
+}
+
+#[test]
+fn claims_that_hold_are_summed_up_and_the_others_are_listed() {
+    let judgement = changed(|e| {
+        let reason = "needs hardware counters".to_owned();
+        e.claims = vec![claim(ClaimOutcome::Holds); 7];
+        e.claims.push(claim(ClaimOutcome::NotEvaluated { reason }));
+    });
+    let about_claims = judgement
+        .reasons
+        .iter()
+        .filter(|r| r.text.contains("claim"));
+    let texts: Vec<&str> = about_claims.map(|r| r.text.as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            "7 of 8 claims hold",
+            "claim `sass mmq LDS.64 == 0` was not evaluated: needs hardware counters",
+        ]
+    );
+    let judgement = changed(|e| e.claims = vec![claim(ClaimOutcome::Fails); 3]);
+    expect(
+        &judgement,
+        Verdict::Reverted,
+        &["mechanism refuted: claim `sass", "; and 2 more claims fail"],
+    );
+    let decisive = |r: &&Reason| r.weight == Weight::Decisive && r.text.contains("fails: expected");
+    assert_eq!(judgement.reasons.iter().filter(decisive).count(), 3);
 }
 
 fn gate(kind: GateKind, side: Option<Side>, outcome: GateOutcome) -> GateEvidence {
@@ -848,13 +877,27 @@ fn without_a_device_claims_are_still_checked() {
     expect(
         &judgement,
         Verdict::NotMeasured,
-        &["no device to measure on: no NVIDIA driver"],
+        &[
+            "no device to measure on: no NVIDIA driver",
+            "established without one: machine code of `mmq` changed, the claim holds",
+        ],
     );
-    expect_reason(
+    expect_reason(&judgement, Weight::Note, "the claim holds");
+    let judgement = bare(|e| {
+        let reason = "needs hardware counters".to_owned();
+        e.claims = vec![claim(ClaimOutcome::Holds); 7];
+        e.claims.push(claim(ClaimOutcome::NotEvaluated { reason }));
+    });
+    expect(
         &judgement,
-        Weight::Note,
-        "claim `sass mmq LDS.64 == 0` holds",
+        Verdict::NotMeasured,
+        &["7 of 8 claims hold, 1 was not evaluated (needs hardware counters)"],
     );
+    let judgement = bare(|e| {
+        e.claims.clear();
+        e.code = None;
+    });
+    assert!(!judgement.headline.contains("established"), "{judgement:?}");
     let judgement = bare(|e| e.claims = vec![claim(ClaimOutcome::Fails)]);
     expect(&judgement, Verdict::Reverted, &["mechanism refuted"]);
     let judgement = bare(|e| e.builds.head = broken_build());
@@ -998,7 +1041,7 @@ fn one_bad_base_is_held_against_its_history() {
         &judgement,
         Verdict::EnvInvalid,
         &[
-            "base is outside its own history on `prefill`: 1302.0 tok/s",
+            "base is outside its own history on `prefill`: 1,302.0 tok/s",
             "4 earlier runs",
         ],
     );
@@ -1071,6 +1114,25 @@ fn rounding_never_contradicts_the_verdict() {
         "{}",
         judgement.headline
     );
+}
+
+/// Lesson 13: not run and no data are two different things.
+#[test]
+fn a_bench_is_without_data_only_once_measuring_began() {
+    let never = changed(|e| {
+        e.device = absent();
+        e.benches.clear();
+    });
+    assert_eq!(never.benches[0].finding, Finding::NotMeasured);
+    assert_eq!(never.benches[0].pairs_missing, 0);
+    let stopped = changed(|e| {
+        e.config.benches.push(fake::bench("decode"));
+        e.benches[0].samples.truncate(3);
+    });
+    let decode = stopped.benches.iter().find(|b| b.bench == "decode");
+    let decode = decode.expect("it is judged");
+    assert_eq!(decode.finding, Finding::NoData);
+    assert_eq!(decode.pairs_missing, 5);
 }
 
 #[test]

@@ -168,7 +168,7 @@ pub struct BenchJudgement {
     pub bar_percent: Option<f64>,
     /// Valid pairs.
     pub pairs: u32,
-    /// Pairs of the plan that have no valid value on both sides.
+    /// Pairs of the plan that have no valid value on both sides; 0 where measuring never began.
     pub pairs_missing: u32,
     /// Pairs in which head was better.
     pub pairs_positive: u32,
@@ -213,8 +213,10 @@ pub enum Finding {
     Regression,
     /// The interval leaves it open.
     Open,
-    /// No valid pair.
+    /// Measuring began, and there is no valid pair.
     NoData,
+    /// The run ended before measuring began; nothing is missing.
+    NotMeasured,
 }
 
 /// A verdict with all that led to it.

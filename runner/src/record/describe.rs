@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::machine::Environment;
-use crate::render::numbers;
+use crate::numbers;
 use crate::toolchain::Fingerprint;
 
 type Facts = Vec<(String, String)>;

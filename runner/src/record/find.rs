@@ -69,7 +69,7 @@ impl Records {
             },
             Reference::Name(text) => {
                 let found = db::run_find(&mut read, &text.to_ascii_lowercase()).await?;
-                resolved(found, text)
+                or_base(&mut read, resolved(found, text), text).await
             }
         }
     }
@@ -82,10 +82,24 @@ impl Records {
             patch_id: commit.patch_id.clone(),
         };
         let mut read = self.db.read().await?;
-        resolved(
-            db::runs_of_commit(&mut read, &names).await?,
-            commit.sha.as_str(),
-        )
+        let found = db::runs_of_commit(&mut read, &names).await?;
+        let sha = commit.sha.as_str();
+        or_base(&mut read, resolved(found, sha), sha).await
+    }
+}
+
+/// Says which runs a commit is the base of, where it is no run's head.
+async fn or_base(conn: &mut db::Conn, found: Result<Resolved>, text: &str) -> Result<Resolved> {
+    if !matches!(found, Err(RecordError::NothingFound(_))) {
+        return found;
+    }
+    match db::runs_on_base(conn, text).await? {
+        Some((base, runs)) => Err(RecordError::OnlyBase {
+            text: text.to_owned(),
+            subject: base.subject,
+            runs: runs.iter().map(|run| run.id).collect(),
+        }),
+        None => found,
     }
 }
 

@@ -69,6 +69,21 @@ pub enum RecordError {
         "no recorded run fits `{0}` (a run's number, commit, tree or patch-id); `runner show` lists the runs"
     )]
     NothingFound(String),
+    /// A reference that fits the base of runs, and no run.
+    #[error(
+        "`{text}` is no run's head, but the base of {}{}: {subject}; name a run by its number, as in `runner show {}`",
+        if runs.len() == 1 { "run " } else { "runs " },
+        numbers(runs),
+        runs.first().map_or(0, |run| run.0)
+    )]
+    OnlyBase {
+        /// The reference.
+        text: String,
+        /// The base commit's first line.
+        subject: String,
+        /// The runs on it, the newest first.
+        runs: Vec<RunId>,
+    },
     /// A reference that fits several commits.
     #[error("`{text}` is ambiguous: it fits {}", candidates.join(", "))]
     Ambiguous {
@@ -77,6 +92,11 @@ pub enum RecordError {
         /// What it fits.
         candidates: Vec<String>,
     },
+}
+
+fn numbers(runs: &[RunId]) -> String {
+    let all: Vec<String> = runs.iter().map(ToString::to_string).collect();
+    all.join(", ")
 }
 
 /// The result of work on the record.

@@ -2,7 +2,8 @@
 //! the caller's clock know. Plain borrowed data.
 
 use crate::model::{
-    ArtifactHash, Decision, Evidence, Judgement, Registration, Role, Sha, UnixMillis, Verdict,
+    ArtifactHash, Decision, Evidence, Finding, Judgement, Registration, Role, Sha, UnixMillis,
+    Verdict,
 };
 
 use super::view::resource_summary;
@@ -102,6 +103,8 @@ pub struct RoundBench {
     pub interval: Option<(f64, f64)>,
     /// Bar, percent.
     pub bar_percent: Option<f64>,
+    /// What the numbers say.
+    pub finding: Finding,
     /// Valid pairs.
     pub pairs: u32,
     /// Pairs in which head was better.
@@ -148,6 +151,7 @@ impl RoundBench {
             estimate: bench.effect.map(|e| e.estimate),
             interval: bench.effect.map(|e| (e.low, e.high)),
             bar_percent: bench.bar_percent,
+            finding: bench.finding,
             pairs: bench.pairs,
             pairs_positive: bench.pairs_positive,
         }

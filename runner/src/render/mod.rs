@@ -10,7 +10,6 @@ pub mod comment;
 mod engine;
 pub mod input;
 pub mod json;
-pub mod numbers;
 pub mod pages;
 pub mod text;
 pub mod view;

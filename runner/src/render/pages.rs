@@ -10,7 +10,7 @@ use super::view::{
     CommitView, LeverView, Plot, RoundsView, VerdictView, lever_view, plot, rounds_view,
 };
 use crate::model::{Role, Side, UnixMillis, Verdict};
-use crate::render::numbers;
+use crate::numbers;
 
 /// Lines shown of a compiler's first error.
 const ERROR_LINES: usize = 8;

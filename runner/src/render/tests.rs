@@ -1,6 +1,7 @@
 //! Snapshots of every output from every fixture, and what must hold for all of them.
 
 use super::*;
+use crate::model::Bar;
 use crate::render::comment::{COMMENT_LIMIT, characters};
 
 #[test]
@@ -53,6 +54,68 @@ fn index_pages() {
         .expect("renders");
         write_out(&format!("index_{name}.html"), &page);
         insta::assert_snapshot!(format!("index_{name}"), without_style(&page));
+    }
+}
+
+/// The sentence of the judge and the table of the outputs show the same figures.
+#[test]
+fn headlines_and_tables_agree() {
+    let mut absolute = fixtures::landed();
+    absolute.evidence.registration.bars[0].bar = Bar::Absolute { value: 1320.0 };
+    for fixture in [fixtures::landed(), absolute] {
+        let judgement = crate::judge::judge(&fixture.evidence);
+        let said: Vec<&str> = judgement.reasons.iter().map(|r| r.text.as_str()).collect();
+        let said = said.join("\n");
+        let input = LeverInput {
+            judgement: &judgement,
+            ..fixture.input()
+        };
+        let lever = lever_view(&input);
+        let measured: Vec<_> = lever
+            .benches
+            .iter()
+            .filter(|b| b.effect.is_some())
+            .collect();
+        assert!(!measured.is_empty());
+        for bench in measured {
+            let effect = bench.effect.as_ref().expect("filtered");
+            let shown = format!("{} {} {}", bench.name, effect.estimate, effect.interval);
+            assert!(said.contains(&shown), "{shown} is not in {said}");
+            for bar in [&bench.bar, &effect.bar].into_iter().flatten() {
+                assert!(said.contains(bar.as_str()), "{bar} is not in {said}");
+            }
+        }
+    }
+}
+
+/// A run that ended before measuring began misses nothing.
+#[test]
+fn nothing_is_missing_where_nothing_was_measured() {
+    for (name, fixture) in fixtures::all() {
+        let lever = lever_view(&fixture.input());
+        let measured = fixture
+            .evidence
+            .benches
+            .iter()
+            .any(|b| !b.samples.is_empty());
+        assert_eq!(lever.not_measured.is_none(), measured, "{name}");
+        let markdown = comment(&lever, &CommentOptions::default()).expect("renders");
+        let markdown = markdown.markdown;
+        assert_eq!(
+            markdown.contains("**Benches not measured:** prefill"),
+            !measured
+        );
+        let page = lever_page(&fixture.input()).expect("renders");
+        let page = without_style(&page);
+        assert_eq!(page.contains("Not measured: prefill"), !measured, "{name}");
+        if !measured {
+            for text in [markdown.as_str(), page] {
+                assert!(
+                    !text.contains("0 of 0") && !text.contains(" missing"),
+                    "{name}: {text}"
+                );
+            }
+        }
     }
 }
 

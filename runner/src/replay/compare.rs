@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::{
     BenchJudgement, BuildEvidence, Evidence, GateOutcome, Judgement, PerSide, Side, Verdict,
 };
+use crate::numbers;
 use crate::record::StoredRun;
 
 /// By how much a base's median may move between two windows before the machine counts as
@@ -214,22 +215,30 @@ fn speed(before: Option<&Judgement>, after: Option<&Judgement>) -> Part {
         };
         compared += 1;
         if was.high < is.low || is.high < was.low {
+            // Each beside the other's nearer end, so that what is shown does not overlap either.
+            let (was_end, is_end) = match was.high < is.low {
+                true => (was.high, is.low),
+                false => (was.low, is.high),
+            };
             changed.push(format!(
-                "{}: the effect was {} and is {} now",
+                "{}: the effect was {} % and is {} % now",
                 old.bench,
-                crate::judge::display::interval(was, None),
-                crate::judge::display::interval(is, None)
+                numbers::interval((was.low, was.high), Some(is_end)),
+                numbers::interval((is.low, is.high), Some(was_end))
             ));
         }
         if let (Some(was), Some(is)) = (old.base_median, new.base_median) {
             let moved = 100.0 * (is / was).ln();
             if moved.abs() > LEVEL_BAND {
+                let value = |v: f64, beside: f64| {
+                    format!("{} {}", numbers::value_beside(v, &[beside]), old.unit)
+                };
                 drifted.push(format!(
                     "{}: base's level moved by {} (from {} to {})",
                     old.bench,
-                    crate::judge::display::percent(moved, None),
-                    crate::judge::display::value(was, &old.unit, None),
-                    crate::judge::display::value(is, &old.unit, None)
+                    numbers::percent(moved, Some(LEVEL_BAND.copysign(moved))),
+                    value(was, is),
+                    value(is, was)
                 ));
             }
         }

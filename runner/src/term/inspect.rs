@@ -1,188 +1,257 @@
-//! Reports and deltas as text tables. Nothing is cut off: long names wrap on a terminal and stay whole
-//! in a pipe.
+//! Reports and deltas of compiled kernels as text. No name is cut off: long ones wrap on a terminal
+//! and stay whole in a pipe; parameters are left out where the name is clear without them.
 
-use comfy_table::{ContentArrangement, Table, presets};
+use std::collections::{BTreeMap, BTreeSet};
+
 use sass::{Delta, Kernel, Ledger, Report};
 
+use super::layout::Layout;
+use super::table::{figures, text, words};
+use super::writer::Out;
 use crate::inspect::{LaunchFacts, kernel_occupancy};
 use crate::model::LaunchOccupancy;
+use crate::numbers::{MISSING, count};
 
-/// All kernels of a report, one a line, and a line for each file.
-pub fn report(report: &Report, facts: &LaunchFacts) -> String {
-    let several = report
-        .kernels
-        .iter()
-        .any(|k| k.container != report.kernels[0].container);
-    let mut table = new_table();
-    let mut header = vec![
-        "kernel",
-        "arch",
-        "regs",
-        "spills st/ld",
-        "stack",
-        "smem",
-        "barriers",
-        "occupancy",
-        "instructions",
+/// What is in the files, and all kernels, one a line.
+pub fn report(report: &Report, facts: &LaunchFacts, layout: Layout) -> String {
+    let mut out = Out::new(layout);
+    files(&mut out, report);
+    if report.kernels.is_empty() {
+        return out.text;
+    }
+    out.blank();
+    let names = Names::of(report.kernels.iter());
+    let first = report.kernels.first().map(|k| &k.container);
+    let several = report.kernels.iter().any(|k| Some(&k.container) != first);
+    let mut columns = vec![
+        words("Arch"),
+        figures("Regs"),
+        figures("Spills").rank(4),
+        figures("Stack").rank(8),
+        figures("Shared").rank(3),
+        figures("Barriers").rank(9),
+        figures("Threads").rank(6),
+        figures("Blocks/SM").rank(1),
+        figures("Warps/SM").rank(5),
+        words("Limited by").rank(2),
+        figures("Instructions").rank(7),
+        text("Kernel").whole(),
     ];
     if several {
-        header.push("in");
+        columns.push(text("In").whole().rank(10));
     }
-    table.set_header(header);
-    for kernel in &report.kernels {
-        let ledger = &kernel.ledger;
-        let mut row = vec![
-            kernel.name.clone(),
-            kernel.arch.clone(),
-            ledger.registers.to_string(),
-            format!("{}/{}", ledger.spill_stores, ledger.spill_loads),
-            ledger.stack_bytes.to_string(),
-            ledger.static_smem.to_string(),
-            ledger.barriers.to_string(),
-            occupancy(kernel_occupancy(kernel, facts).as_ref()),
-            instructions(kernel),
-        ];
-        if several {
-            row.push(kernel.container.clone());
-        }
-        table.add_row(row);
-    }
-    let mut text = files(report);
-    if report.kernels.is_empty() {
-        text.push_str("no kernels\n");
-    } else {
-        text.push_str(&format!("{table}\n"));
-    }
-    text
-}
-
-fn new_table() -> Table {
-    let mut table = Table::new();
-    table
-        .load_style(presets::UTF8_HORIZONTAL_ONLY)
-        .set_content_arrangement(ContentArrangement::Dynamic);
-    table
-}
-
-fn files(report: &Report) -> String {
-    report
-        .files
+    let known: Vec<_> = report
+        .kernels
         .iter()
-        .map(|file| {
-            let ptx = match file.ptx_only.as_slice() {
-                [] => String::new(),
-                archs => format!(", only PTX for {}", archs.join(", ")),
-            };
-            let cubins = match file.cubins {
-                0 => "no GPU machine code".to_owned(),
-                1 => "1 cubin".to_owned(),
-                n => format!("{n} cubins"),
-            };
-            format!("{}: {cubins}{ptx}\n", file.path)
-        })
-        .collect()
+        .map(|kernel| kernel_occupancy(kernel, facts))
+        .collect();
+    let rows: Vec<Vec<String>> = report
+        .kernels
+        .iter()
+        .zip(&known)
+        .map(|(kernel, known)| cells(kernel, known.as_ref(), &names, several))
+        .collect();
+    out.table(&columns, &rows);
+    let unknown = known.iter().filter(|known| known.is_none()).count();
+    summary(&mut out, report, unknown);
+    out.text
 }
 
-fn instructions(kernel: &Kernel) -> String {
-    kernel
-        .census
-        .as_ref()
-        .map_or_else(|| "-".to_owned(), |census| census.total.to_string())
+fn cells(
+    kernel: &Kernel,
+    known: Option<&LaunchOccupancy>,
+    names: &Names,
+    several: bool,
+) -> Vec<String> {
+    let ledger = &kernel.ledger;
+    let missing = || MISSING.to_owned();
+    let census = kernel.census.as_ref();
+    let mut row = vec![
+        kernel.arch.clone(),
+        ledger.registers.to_string(),
+        match (ledger.spill_stores, ledger.spill_loads) {
+            (0, 0) => "0".to_owned(),
+            (stores, loads) => format!("{stores} st + {loads} ld"),
+        },
+        count(ledger.stack_bytes.into()),
+        count(ledger.static_smem.into()),
+        ledger.barriers.to_string(),
+        known.map_or_else(missing, |known| threads(kernel, known)),
+        known.map_or_else(missing, |k| k.occupancy.blocks_per_sm.to_string()),
+        known.map_or_else(missing, |k| {
+            let o = &k.occupancy;
+            format!("{}/{}", o.warps_per_sm, o.max_warps_per_sm)
+        }),
+        known.map_or_else(missing, limits),
+        census.map_or_else(missing, |census| count(census.total)),
+        names.of_kernel(kernel).to_owned(),
+    ];
+    if several {
+        row.push(kernel.container.clone());
+    }
+    row
 }
 
-/// An occupancy with the launch it holds for.
-fn occupancy(known: Option<&LaunchOccupancy>) -> String {
-    let Some(known) = known else {
-        return "-".to_owned();
-    };
-    let limiters: Vec<String> = known
+/// `256`, or `≤256` where it is the launch bound.
+fn threads(kernel: &Kernel, known: &LaunchOccupancy) -> String {
+    let bound = known.from_launch_bound && kernel.ledger.required_threads.is_none();
+    let sign = if bound { "≤" } else { "" };
+    format!("{sign}{}", known.launch.threads)
+}
+
+fn limits(known: &LaunchOccupancy) -> String {
+    let all: Vec<String> = known
         .occupancy
         .limiters
         .iter()
-        .map(|l| l.to_string())
+        .map(ToString::to_string)
         .collect();
-    let limiters = limiters.join(", ");
-    let bound = if known.from_launch_bound {
-        " (launch bound)"
-    } else {
-        ""
-    };
-    let threads = known.launch.threads;
-    if known.occupancy.blocks_per_sm == 0 {
-        return format!("cannot launch at {threads} threads{bound}: {limiters}");
+    match known.occupancy.blocks_per_sm {
+        0 => format!("{}: cannot launch", all.join(", ")),
+        _ => all.join(", "),
     }
-    format!(
-        "{} blocks, {}/{} warps at {threads} threads{bound}; {limiters}",
-        known.occupancy.blocks_per_sm,
-        known.occupancy.warps_per_sm,
-        known.occupancy.max_warps_per_sm,
-    )
 }
 
-/// What changed, in words and figures.
-pub fn delta(delta: &Delta, facts: &LaunchFacts) -> String {
-    let mut text = format!(
-        "{} unchanged, {} changed, {} added, {} removed, {} renamed\n",
+/// What to know of a long list, and how to see less or more of it.
+fn summary(out: &mut Out, report: &Report, unknown: usize) {
+    let kernels = &report.kernels;
+    let spilling = kernels
+        .iter()
+        .filter(|k| k.ledger.spill_stores + k.ledger.spill_loads > 0)
+        .count();
+    let registers = kernels.iter().map(|k| k.ledger.registers);
+    let (least, most) = (registers.clone().min(), registers.max());
+    out.blank();
+    out.paragraph(
+        &format!(
+            "{}; registers {} to {}; {spilling} with spills. Shared memory and stack in bytes, \
+             shared memory as compiled.",
+            plural(kernels.len(), "kernel"),
+            least.unwrap_or(0),
+            most.unwrap_or(0),
+        ),
+        0,
+    );
+    if unknown > 0 {
+        out.paragraph(
+            &format!(
+                "Occupancy of {} is not known, for want of a launch bound: give --threads N.",
+                plural(unknown, "kernel")
+            ),
+            0,
+        );
+    }
+}
+
+fn plural(n: usize, noun: &str) -> String {
+    match n {
+        1 => format!("1 {noun}"),
+        n => format!("{} {noun}s", count(n as u64)),
+    }
+}
+
+fn files(out: &mut Out, report: &Report) {
+    for file in &report.files {
+        let ptx = match file.ptx_only.as_slice() {
+            [] => String::new(),
+            archs => format!(", only PTX for {}", archs.join(", ")),
+        };
+        let cubins = match file.cubins {
+            0 => "no GPU machine code".to_owned(),
+            n => plural(n as usize, "cubin"),
+        };
+        out.line(&format!("{}: {cubins}{ptx}", file.path));
+    }
+}
+
+/// The names of kernels for people: without scope and parameters where no other kernel has the
+/// same name then, else whole.
+struct Names(BTreeMap<String, BTreeSet<String>>);
+
+impl Names {
+    fn of<'a>(kernels: impl Iterator<Item = &'a Kernel>) -> Names {
+        let mut names: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for kernel in kernels {
+            let short = sass::short_name(&kernel.name).to_owned();
+            names.entry(short).or_default().insert(kernel.name.clone());
+        }
+        Names(names)
+    }
+
+    fn of_kernel<'a>(&self, kernel: &'a Kernel) -> &'a str {
+        let short = sass::short_name(&kernel.name);
+        match self.0.get(short).map_or(0, BTreeSet::len) {
+            1 => short,
+            _ => &kernel.name,
+        }
+    }
+}
+
+/// What the files hold, and what changed in them, in words and figures.
+pub fn delta(report: &Report, delta: &Delta, facts: &LaunchFacts, layout: Layout) -> String {
+    let mut out = Out::new(layout);
+    files(&mut out, report);
+    out.line(&format!(
+        "{} unchanged, {} changed, {} added, {} removed, {} renamed",
         delta.unchanged,
         delta.changed.len(),
         delta.added.len(),
         delta.removed.len(),
         delta.renamed.len(),
-    );
+    ));
+    let pairs = delta.changed.iter().chain(&delta.renamed);
+    let kernels = pairs.flat_map(|(old, new)| [old, new]);
+    let names = Names::of(kernels.chain(&delta.added).chain(&delta.removed));
     for (old, new) in &delta.changed {
-        text.push_str(&format!("changed {} {}\n", new.name, new.arch));
+        out.line(&format!("changed {} {}", new.arch, names.of_kernel(new)));
         for line in changes(old, new, facts) {
-            text.push_str(&format!("  {line}\n"));
+            out.hanging("", &line, 2);
         }
     }
-    for kernel in &delta.added {
-        text.push_str(&format!(
-            "added {} {} in {}\n",
-            kernel.name, kernel.arch, kernel.container
-        ));
-    }
-    for kernel in &delta.removed {
-        text.push_str(&format!(
-            "removed {} {} in {}\n",
-            kernel.name, kernel.arch, kernel.container
-        ));
+    for (what, kernels) in [("added", &delta.added), ("removed", &delta.removed)] {
+        for kernel in kernels {
+            let name = names.of_kernel(kernel);
+            out.line(&format!(
+                "{what} {} {name} in {}",
+                kernel.arch, kernel.container
+            ));
+        }
     }
     for (old, new) in &delta.renamed {
-        text.push_str(&format!(
-            "renamed {} -> {} {}\n",
-            old.name, new.name, new.arch
-        ));
+        let (old, arch, new) = (names.of_kernel(old), &new.arch, names.of_kernel(new));
+        out.line(&format!("renamed {arch} {old} -> {new}"));
     }
     for file in &delta.host_changed {
-        text.push_str(&format!("host code differs: {file}\n"));
+        out.line(&format!("host code differs: {file}"));
     }
-    text
+    out.text
 }
 
-/// How a changed kernel's figures differ; a line that says so when none does.
+/// How a changed kernel's figures, occupancy and opcodes differ, each on a line of its own; a line
+/// that says so when none does.
 fn changes(old: &Kernel, new: &Kernel, facts: &LaunchFacts) -> Vec<String> {
-    let mut lines: Vec<String> = figures(&old.ledger)
+    let mut resources: Vec<String> = ledger_figures(&old.ledger)
         .into_iter()
-        .zip(figures(&new.ledger))
+        .zip(ledger_figures(&new.ledger))
         .filter(|(old, new)| old != new)
         .map(|((name, old), (_, new))| format!("{name} {old} -> {new}"))
         .collect();
+    let mut opcodes: Vec<String> = Vec::new();
+    if let (Some(before), Some(after)) = (&old.census, &new.census) {
+        if before.total != after.total {
+            resources.push(format!("instructions {} -> {}", before.total, after.total));
+        }
+        let changed = sass::census_delta(before, after).into_iter();
+        opcodes.extend(changed.map(|(opcode, (was, is))| format!("{opcode} {was} -> {is}")));
+    }
     let before = occupancy(kernel_occupancy(old, facts).as_ref());
     let after = occupancy(kernel_occupancy(new, facts).as_ref());
-    if before != after {
-        lines.push(format!("occupancy {before} -> {after}"));
-    }
-    if let (Some(old), Some(new)) = (&old.census, &new.census) {
-        if old.total != new.total {
-            lines.push(format!("instructions {} -> {}", old.total, new.total));
-        }
-        let opcodes = sass::census_delta(old, new);
-        lines.extend(
-            opcodes
-                .into_iter()
-                .map(|(opcode, (old, new))| format!("{opcode} {old} -> {new}")),
-        );
-    }
+    let occupancy = (before != after).then(|| format!("occupancy {before} -> {after}"));
+    let mut lines: Vec<String> = [resources, occupancy.into_iter().collect(), opcodes]
+        .into_iter()
+        .filter(|parts| !parts.is_empty())
+        .map(|parts| parts.join(", "))
+        .collect();
     if lines.is_empty() {
         lines.push(
             "other operands, order, data or launch attributes; resources are the same".to_owned(),
@@ -191,8 +260,27 @@ fn changes(old: &Kernel, new: &Kernel, facts: &LaunchFacts) -> Vec<String> {
     lines
 }
 
+/// An occupancy with the launch it holds for.
+fn occupancy(known: Option<&LaunchOccupancy>) -> String {
+    let Some(known) = known else {
+        return "not known".to_owned();
+    };
+    let bound = match known.from_launch_bound {
+        true => " (launch bound)",
+        false => "",
+    };
+    format!(
+        "{} blocks, {}/{} warps at {} threads{bound} ({})",
+        known.occupancy.blocks_per_sm,
+        known.occupancy.warps_per_sm,
+        known.occupancy.max_warps_per_sm,
+        known.launch.threads,
+        limits(known)
+    )
+}
+
 /// A ledger's figures by name.
-fn figures(ledger: &Ledger) -> Vec<(&'static str, String)> {
+fn ledger_figures(ledger: &Ledger) -> Vec<(&'static str, String)> {
     let bound = |threads: Option<u32>| threads.map_or_else(|| "none".to_owned(), |t| t.to_string());
     let shape = ledger
         .required_threads
@@ -251,37 +339,56 @@ mod tests {
         }
     }
 
+    const WIDE: Layout = Layout {
+        width: u16::MAX,
+        color: false,
+    };
+
     #[test]
-    fn shows_long_names_whole() {
-        let name = format!("void mmq<{}>(float*)", "very_long_type, ".repeat(40));
-        let text = report(
-            &side(vec![kernel(&name, 64, "LDS.64")]),
-            &LaunchFacts::default(),
-        );
-        assert!(text.contains(&name), "{text}");
+    fn names_are_whole_and_without_parameters_where_they_are_clear() {
+        let arguments = "very_long_type, ".repeat(40);
+        let name = format!("void ns::mmq<{arguments}>(float*)");
+        let overloads = ["scale(float*)", "scale(double*)"].map(|n| kernel(n, 8, "LDG"));
+        let mut kernels = vec![kernel(&name, 64, "LDS.64")];
+        kernels.extend(overloads);
+        let text = report(&side(kernels), &LaunchFacts::default(), WIDE);
+        let row = |end: &str| text.lines().any(|line| line.ends_with(end));
+        assert!(row(&format!("  mmq<{arguments}>")), "{text}");
+        assert!(row("  scale(float*)") && row("  scale(double*)"), "{text}");
         assert!(
             text.contains("engine: 1 cubin, only PTX for compute_90"),
             "{text}"
         );
-        assert!(
-            text.contains("4 blocks, 32/48 warps at 256 threads (launch bound); registers"),
-            "{text}"
-        );
+        let figures = ["≤256", "4", "32/48", "registers"];
+        let line = text.lines().find(|l| l.contains("mmq<")).expect("a row");
+        let cells: Vec<&str> = line.split_whitespace().collect();
+        assert!(figures.iter().all(|f| cells.contains(f)), "{line}");
+    }
+
+    #[test]
+    fn five_hundred_kernels_fit_eighty_columns() {
+        let names = (0..500).map(|i| format!("void flash_attn_ext_f16<{i}, 8>(char const*, int)"));
+        let kernels = names.map(|name| kernel(&name, 128, "LDS")).collect();
+        let text = report(&side(kernels), &LaunchFacts::default(), Layout::plain(80));
+        let widest = text.lines().map(|l| l.chars().count()).max();
+        assert!(widest <= Some(80), "{widest:?}");
+        assert!(text.contains("500 kernels; registers 128 to 128; 0 with spills"));
+        assert!(text.lines().count() < 2 * 500 + 20, "names wrap to shreds");
     }
 
     #[test]
     fn says_what_changed() {
         let before = side(vec![kernel("mmq", 64, "LDS.64"), kernel("gone", 8, "LDG")]);
         let after = side(vec![kernel("mmq", 128, "LDS.128"), kernel("new", 9, "LDG")]);
-        let text = delta(&sass::diff(&before, &after), &LaunchFacts::default());
+        let facts = LaunchFacts::default();
+        let text = delta(&after, &sass::diff(&before, &after), &facts, WIDE);
         for line in [
             "0 unchanged, 1 changed, 1 added, 1 removed, 0 renamed",
-            "changed mmq sm_121",
+            "changed sm_121 mmq",
             "  registers 64 -> 128",
-            "  LDS.64 8 -> 0",
-            "  LDS.128 0 -> 8",
-            "added new sm_121 in engine#0",
-            "removed gone sm_121 in engine#0",
+            "  LDS.128 0 -> 8, LDS.64 8 -> 0",
+            "added sm_121 new in engine#0",
+            "removed sm_121 gone in engine#0",
         ] {
             assert!(
                 text.lines().any(|l| l == line),
@@ -291,8 +398,11 @@ mod tests {
     }
 
     #[test]
-    fn says_so_when_there_is_nothing() {
-        let empty = Report::default();
-        assert_eq!(report(&empty, &LaunchFacts::default()), "no kernels\n");
+    fn a_file_without_kernels_has_no_table() {
+        let mut none = side(Vec::new());
+        none.files[0].cubins = 0;
+        none.files[0].ptx_only.clear();
+        let text = report(&none, &LaunchFacts::default(), WIDE);
+        assert_eq!(text, "engine: no GPU machine code\n");
     }
 }

@@ -47,6 +47,18 @@ impl Layout {
         )
     }
 
+    /// For standard output of a command whose lines other programs read: as [`Layout::stdout`],
+    /// and of any width where the output is no terminal.
+    pub fn stdout_or_unwrapped() -> Layout {
+        match std::io::stdout().is_terminal() {
+            true => Layout::stdout(),
+            false => Layout {
+                width: u16::MAX,
+                color: false,
+            },
+        }
+    }
+
     fn of(terminal: bool, size: Option<rustix::termios::Winsize>) -> Layout {
         let columns = size.map(|s| s.ws_col).filter(|c| terminal && *c > 0);
         let set = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty());

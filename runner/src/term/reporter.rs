@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use crate::model::{Sample, SampleRole, Side, Stage};
+use crate::numbers;
 use crate::progress::Event;
 use crate::render::text::one_line;
-use crate::render::{numbers, view};
+use crate::render::view;
 
 /// Sample lines are at least this far apart.
 const SAMPLE_LINE_EVERY: Duration = Duration::from_secs(10);

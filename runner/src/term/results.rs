@@ -89,6 +89,10 @@ impl Out {
             return;
         }
         self.title("Benches");
+        if let Some(names) = &lever.not_measured {
+            self.paragraph(&format!("not measured: {names}"), 2);
+            return;
+        }
         if lever.figures_void {
             self.paragraph("These figures decide nothing: see the verdict.", 2);
         }

@@ -22,6 +22,8 @@ pub(super) struct Column {
     title: &'static str,
     wraps: bool,
     right: bool,
+    /// Whether long content stays whole.
+    whole: bool,
     /// 0 stays always; the highest goes first.
     rank: u8,
 }
@@ -32,6 +34,7 @@ pub(super) const fn text(title: &'static str) -> Column {
         title,
         wraps: true,
         right: false,
+        whole: false,
         rank: 0,
     }
 }
@@ -42,6 +45,7 @@ pub(super) const fn figures(title: &'static str) -> Column {
         title,
         wraps: false,
         right: true,
+        whole: false,
         rank: 0,
     }
 }
@@ -52,6 +56,7 @@ pub(super) const fn words(title: &'static str) -> Column {
         title,
         wraps: false,
         right: false,
+        whole: false,
         rank: 0,
     }
 }
@@ -60,6 +65,14 @@ impl Column {
     /// Lets the column go where there is no room; higher ranks go first.
     pub(super) const fn rank(self, rank: u8) -> Column {
         Column { rank, ..self }
+    }
+
+    /// Keeps content whole that is longer than cells usually are.
+    pub(super) const fn whole(self) -> Column {
+        Column {
+            whole: true,
+            ..self
+        }
     }
 }
 
@@ -112,7 +125,11 @@ pub(super) fn table(columns: &[Column], rows: &[Vec<String>], layout: Layout) ->
 }
 
 fn cell(content: &str, column: Column, header: bool) -> Cell {
-    let cell = Cell::new(shorten(&one_line(content), CELL_CHARS));
+    let content = one_line(content);
+    let cell = Cell::new(match column.whole {
+        true => content,
+        false => shorten(&content, CELL_CHARS),
+    });
     let cell = if header {
         cell.add_attribute(Attribute::Bold)
     } else {

@@ -1,8 +1,11 @@
 //! Whole rounds: the real program on real repositories, with a real compiler and database.
 
 mod faults;
+mod find;
 mod harness;
 mod hostile;
+mod init;
+mod inspect;
 mod interrupted;
 mod lessons;
 mod places;

@@ -287,7 +287,8 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    fn of(output: Output, args: &[&str]) -> Outcome {
+    /// Of a program that was started by hand.
+    pub fn of(output: Output, args: &[&str]) -> Outcome {
         Outcome {
             args: args.iter().map(|&arg| arg.to_owned()).collect(),
             code: output.status.code().unwrap_or(-1),

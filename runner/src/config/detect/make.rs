@@ -30,6 +30,7 @@ struct Makefile {
     /// Targets in order, with their prerequisites.
     rules: Vec<(String, Vec<String>)>,
     phony: BTreeSet<String>,
+    toolchain: Vec<(String, String)>,
 }
 
 fn read(file: &str, text: &str) -> Recipe {
@@ -54,8 +55,26 @@ fn read(file: &str, text: &str) -> Recipe {
     Recipe::Make {
         file: file.to_owned(),
         goal,
+        toolchain: makefile.toolchain,
         outputs,
         others,
+    }
+}
+
+/// What a variable is set to that names a CUDA toolchain by an absolute path: the runner's own
+/// toolchain, as commands see it. `None` for other variables.
+fn toolchain_of(value: &str) -> Option<String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    if !value.starts_with('/') || !value.chars().all(plain) {
+        return None;
+    }
+    let last = value.trim_end_matches('/').rsplit('/').next()?;
+    match last {
+        "nvcc" => Some("nvcc".to_owned()),
+        folder if folder.to_ascii_lowercase().starts_with("cuda") => {
+            Some(format!("\"${{CUDA_HOME:-{value}}}\""))
+        }
+        _ => None,
     }
 }
 
@@ -83,6 +102,10 @@ impl Makefile {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if name.is_empty() || !name.chars().all(plain) {
             return left.contains(['$', ' ']) && !left.contains(':');
+        }
+        if let Some(ours) = toolchain_of(value.trim()) {
+            self.toolchain.retain(|(known, _)| known != name);
+            self.toolchain.push((name.to_owned(), ours));
         }
         let value = self.expand(value.trim());
         let slot = self.variables.entry(name.to_owned()).or_default();

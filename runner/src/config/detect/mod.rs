@@ -33,6 +33,9 @@ pub enum Recipe {
         file: String,
         /// The goal that is made when none is named, if it has a plain name.
         goal: Option<String>,
+        /// Variables that name a CUDA toolchain by an absolute path, with what they are set to
+        /// so that the runner's is used; shell words.
+        toolchain: Vec<(String, String)>,
         /// Files that the goal makes.
         outputs: Vec<String>,
         /// Other targets.
@@ -49,6 +52,8 @@ pub enum Recipe {
     Nvcc {
         /// What is compiled to what.
         units: Vec<Unit>,
+        /// Folders in which included files are found.
+        includes: Vec<String>,
     },
     /// Nothing recognised.
     Unknown,
@@ -80,7 +85,10 @@ pub fn detect(root: &Path) -> Found {
         (_, Some(make)) => take(make, &mut texts),
         (None, None) => match nvcc::find(root, &files) {
             units if units.is_empty() => Recipe::Unknown,
-            units => Recipe::Nvcc { units },
+            units => Recipe::Nvcc {
+                units,
+                includes: nvcc::includes(root, &files),
+            },
         },
     };
     Found {

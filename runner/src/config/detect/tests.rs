@@ -30,6 +30,7 @@ fn a_makefile_with_a_phony_default() {
         Recipe::Make {
             file: "Makefile".into(),
             goal: Some("all".into()),
+            toolchain: Vec::new(),
             outputs: vec!["engine".into(), "kernels.cubin".into()],
             others: vec!["bench".into()],
         }
@@ -44,6 +45,44 @@ fn a_makefile_whose_default_is_the_program() {
         Recipe::Make { goal: Some(goal), outputs, .. } if goal == "engine" && outputs == &["engine"]
     ));
     assert_eq!(found.archs, [] as [String; 0]);
+}
+
+#[test]
+fn a_makefile_that_names_a_toolchain_by_its_path() {
+    let (_dir, found) = repository(&[(
+        "Makefile",
+        "CUDA_PATH ?= /usr/local/cuda-12.4\nNVCC := /usr/local/cuda/bin/nvcc\nPREFIX = /opt\n\
+         OTHER = $(CUDA_PATH)/bin/nvcc\nengine: main.cu\n\t$(NVCC) -o $@ $<\n",
+    )]);
+    let Recipe::Make { toolchain, .. } = found.recipe else {
+        panic!("{:?}", found.recipe);
+    };
+    let set: Vec<String> = toolchain.iter().map(|(n, v)| format!("{n}={v}")).collect();
+    assert_eq!(
+        set,
+        [
+            "CUDA_PATH=\"${CUDA_HOME:-/usr/local/cuda-12.4}\"",
+            "NVCC=nvcc"
+        ]
+    );
+}
+
+#[test]
+fn plain_sources_with_headers_elsewhere() {
+    let (_dir, found) = repository(&[
+        (
+            "src/main.cu",
+            "#include <cstdio>\n#include \"near.cuh\"\n#include \"mmq/tile.cuh\"\nint main() {}\n",
+        ),
+        ("src/near.cuh", "#  include <common.h>\n"),
+        ("include/mmq/tile.cuh", ""),
+        ("lib/common.h", ""),
+        ("unused/other.h", ""),
+    ]);
+    let Recipe::Nvcc { includes, .. } = found.recipe else {
+        panic!("{:?}", found.recipe);
+    };
+    assert_eq!(includes, ["include", "lib"]);
 }
 
 #[test]
@@ -120,7 +159,8 @@ fn plain_sources() {
             units: vec![Unit {
                 sources: vec!["src/main.cu".into(), "src/k.cu".into()],
                 program: Some("main".into())
-            }]
+            }],
+            includes: Vec::new(),
         }
     );
     let (_dir, found) = repository(&[
@@ -128,7 +168,7 @@ fn plain_sources() {
         ("x/b.cu", "static int main2; int\nmain () {}\n"),
         ("k.cu", "int mainly();\n"),
     ]);
-    let Recipe::Nvcc { units } = found.recipe else {
+    let Recipe::Nvcc { units, .. } = found.recipe else {
         panic!("{:?}", found.recipe);
     };
     let programs: Vec<_> = units.iter().map(|unit| unit.program.as_deref()).collect();

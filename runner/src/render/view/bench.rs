@@ -6,7 +6,7 @@ use super::failure::failure_text;
 use crate::model::{
     BenchEvidence, BenchJudgement, Better, Effect, Finding, Role, Sample, SampleRole, Side,
 };
-use crate::render::numbers::{self, EffectText, Finite};
+use crate::numbers::{self, EffectText, Finite};
 
 /// A bench with its result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -33,7 +33,8 @@ pub struct BenchView {
     pub coverage: Option<String>,
     /// The range of the pairs' effects: `+0.49 … +2.38`, percent.
     pub range: Option<String>,
-    /// Valid pairs in which head was better, of all valid ones: `3 of 3`.
+    /// Valid pairs in which head was better, of all valid ones: `3 of 3`; `–` where measuring
+    /// never began.
     pub positive: String,
     /// Base's and head's medians: `1,311.8`.
     pub base_median_text: String,
@@ -135,7 +136,7 @@ pub(super) fn bench_view(judged: &BenchJudgement, taken: Option<&BenchEvidence>)
         finite.map(|e| numbers::effect_text(e.estimate, (e.low, e.high), judged.bar_percent));
     let bar_effect = match &effect {
         Some(effect) => effect.bar.clone(),
-        None => judged.bar_percent.map(|b| numbers::percent(b, None)),
+        None => judged.bar_percent.map(numbers::bar_percent),
     };
     BenchView {
         name: judged.bench.clone(),
@@ -146,9 +147,9 @@ pub(super) fn bench_view(judged: &BenchJudgement, taken: Option<&BenchEvidence>)
         finding_text: finding_text(judged),
         bar: declared,
         bar_effect,
-        coverage: finite.map(|e| numbers::share(e.coverage)),
+        coverage: finite.map(|e| numbers::coverage(e.coverage)),
         range: finite.map(|e| range_text(&e)),
-        positive: format!("{} of {}", judged.pairs_positive, judged.pairs),
+        positive: positive(judged.finding, judged.pairs_positive, judged.pairs),
         base_median_text: optional(judged.base_median),
         head_median_text: optional(judged.head_median),
         raw: raw_numbers(judged),
@@ -169,6 +170,31 @@ pub(super) fn unjudged_view(taken: &BenchEvidence) -> UnjudgedBench {
         missing: missing_views(&taken.samples),
         samples: sample_views(&taken.samples),
     }
+}
+
+/// `3 of 3`; `–` where nothing was counted.
+pub(super) fn positive(finding: Finding, positive: u32, pairs: u32) -> String {
+    match finding {
+        Finding::NotMeasured => numbers::MISSING.to_owned(),
+        _ => format!("{positive} of {pairs}"),
+    }
+}
+
+/// Names the benches where none was measured: `prefill (bar +1.5 %), decode (guard)`; `None`
+/// where one was.
+pub(super) fn not_measured_text(benches: &[BenchView]) -> Option<String> {
+    if benches.is_empty() || benches.iter().any(|b| b.finding != Finding::NotMeasured) {
+        return None;
+    }
+    let names: Vec<String> = benches
+        .iter()
+        .map(|bench| match (bench.role, &bench.bar) {
+            (Role::Guard, _) => format!("{} (guard)", bench.name),
+            (Role::Target, Some(bar)) => format!("{} (bar {bar})", bench.name),
+            (Role::Target, None) => bench.name.clone(),
+        })
+        .collect();
+    Some(names.join(", "))
 }
 
 fn missing_views(samples: &[Sample]) -> Vec<MissingView> {
@@ -226,6 +252,7 @@ fn finding_text(judged: &BenchJudgement) -> &'static str {
         (_, Finding::Regression) => "worse",
         (_, Finding::Open) => "open",
         (_, Finding::NoData) => "no data",
+        (_, Finding::NotMeasured) => "not measured",
     }
 }
 

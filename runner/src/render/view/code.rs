@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::model::{CodeEvidence, KernelOccupancy, LaunchOccupancy};
-use crate::render::numbers::count;
+use crate::numbers::count;
 
 /// How a resource moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -218,7 +218,7 @@ fn kernel_row(
     };
     KernelRow {
         name: name.to_owned(),
-        short: short_name(name).to_owned(),
+        short: sass::short_name(name).to_owned(),
         was: before.map(|k| k.name.clone()).filter(|was| was != name),
         arch: arch.to_owned(),
         kind,
@@ -291,7 +291,7 @@ pub fn resource_summary(code: &CodeEvidence) -> String {
 }
 
 fn resource_words(row: &KernelRow) -> Option<String> {
-    let name = short_name(&row.name);
+    let name = sass::short_name(&row.name);
     if row.kind != "changed" {
         return Some(format!("{name} {}", row.kind));
     }
@@ -306,35 +306,4 @@ fn resource_words(row: &KernelRow) -> Option<String> {
     .map(|(what, change)| format!("{what} {}", change.text))
     .collect();
     (!parts.is_empty()).then(|| format!("{name} {}", parts.join(", ")))
-}
-
-/// A kernel's name without its parameters: `void ns::mmq<8>(int)` is `mmq<8>`.
-fn short_name(name: &str) -> &str {
-    let without_parameters = match name.rfind('(') {
-        Some(at) if at > 0 => &name[..at],
-        _ => name,
-    };
-    let until_template = without_parameters
-        .find('<')
-        .unwrap_or(without_parameters.len());
-    let start = without_parameters[..until_template]
-        .rfind([' ', ':'])
-        .map_or(0, |at| at + 1);
-    &without_parameters[start..]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn short_names_drop_parameters_and_scopes() {
-        assert_eq!(
-            short_name("void ns::mmq<8, true>(int const*, float)"),
-            "mmq<8, true>"
-        );
-        assert_eq!(short_name("mmq_nb"), "mmq_nb");
-        assert_eq!(short_name("k(int)"), "k");
-        assert_eq!(short_name("(anonymous namespace)::k(int)"), "k");
-    }
 }

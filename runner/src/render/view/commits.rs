@@ -5,8 +5,8 @@ use serde::Serialize;
 use crate::model::{
     CommitInfo, Decision, DecisionAction, Registration, RoundKind, Source, UnixMillis,
 };
+use crate::numbers;
 use crate::render::input::CorrectionNote;
-use crate::render::numbers;
 
 /// A commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

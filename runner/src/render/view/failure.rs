@@ -1,7 +1,7 @@
 //! How a command ended, in words.
 
 use crate::model::Failure;
-use crate::render::numbers;
+use crate::numbers;
 
 /// The failure as a few words that fit after `head: `.
 pub fn failure_text(failure: &Failure) -> String {

@@ -9,8 +9,8 @@ use crate::model::{
     ArtifactHash, ClaimEvidence, ClaimOutcome, Fault, Figure, GateEvidence, GateKind, GateOutcome,
     Side, Stage,
 };
+use crate::numbers::{self, Finite};
 use crate::render::input::LogExcerpt;
-use crate::render::numbers::{self, Finite};
 use crate::render::text;
 
 /// All gates.

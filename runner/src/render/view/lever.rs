@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::bench::{BenchView, UnjudgedBench, bench_view, unjudged_view};
+use super::bench::{BenchView, UnjudgedBench, bench_view, not_measured_text, unjudged_view};
 use super::census::{CensusView, census_views};
 use super::code::{DeltaView, delta_view};
 use super::commits::{
@@ -19,8 +19,8 @@ use crate::model::{
     BuildEvidence, DeviceState, Evidence, GateOutcome, Judgement, Reason, RevertEvidence, Side,
     UnixMillis, Verdict, Weight,
 };
+use crate::numbers;
 use crate::render::input::{LeverInput, RoundRow, lever_name};
-use crate::render::numbers;
 
 /// The most rounds shown before this one; the index has all.
 const RECENT_ROUNDS: usize = 20;
@@ -64,6 +64,9 @@ pub struct LeverView {
     pub builds: Vec<BuildView>,
     /// The benches, targets first.
     pub benches: Vec<BenchView>,
+    /// The benches' names and bars where measuring never began, so that there is no table of them:
+    /// `prefill (bar +1.5 %), decode (guard)`.
+    pub not_measured: Option<String>,
     /// Benches that were measured but not judged.
     pub unjudged: Vec<UnjudgedBench>,
     /// Whether the benches' figures decide nothing, because the run was not in order.
@@ -167,6 +170,8 @@ pub struct RevertView {
 pub fn lever_view(input: &LeverInput<'_>) -> LeverView {
     let evidence = input.evidence;
     let judgement = input.judgement;
+    let benches = bench_views(input);
+    let not_measured = not_measured_text(&benches);
     LeverView {
         run_id: input.run_id.to_owned(),
         campaign: evidence.config.campaign.name.clone(),
@@ -188,9 +193,10 @@ pub fn lever_view(input: &LeverInput<'_>) -> LeverView {
         base: (&evidence.commits.base).into(),
         head: (&evidence.commits.head).into(),
         builds: build_views(evidence),
-        benches: bench_views(input),
+        benches,
         unjudged: unjudged_views(input),
-        figures_void: figures_are_void(judgement.verdict),
+        figures_void: not_measured.is_none() && figures_are_void(judgement.verdict),
+        not_measured,
         rounds: campaign_table(input),
         delta: evidence
             .code

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::bench::{finite_effect, pair_effects};
 use crate::model::{BenchEvidence, BenchJudgement, SampleRole};
-use crate::render::numbers::{self, Finite};
+use crate::numbers::{self, Finite};
 
 const WIDTH: f64 = 660.0;
 const HEIGHT: f64 = 290.0;
@@ -320,7 +320,7 @@ fn marks(judged: &BenchJudgement, scale: &Scale) -> (Option<Mark>, Option<Mark>)
     };
     let bar_label = match &text {
         Some(text) => text.bar.clone(),
-        None => judged.bar_percent.map(|b| numbers::percent(b, None)),
+        None => judged.bar_percent.map(numbers::bar_percent),
     };
     (
         mark(estimate_y, labels.0, text.map(|t| t.estimate)),

@@ -2,11 +2,12 @@
 
 use serde::Serialize;
 
+use super::bench::positive;
 use super::commits::DecisionView;
 use super::verdict::VerdictView;
-use crate::model::Role;
+use crate::model::{Finding, Role};
+use crate::numbers::{self, EffectText, Finite};
 use crate::render::input::{RoundBench, RoundRow};
-use crate::render::numbers::{self, EffectText, Finite};
 use crate::render::text;
 
 /// Up to this many benches have a column each; more share one.
@@ -72,7 +73,9 @@ pub struct RoundCell {
     pub role: Role,
     /// The effect in words; `None` without data.
     pub effect: Option<EffectText>,
-    /// `3 of 3`.
+    /// Why there is no effect: `no data` or `not measured`.
+    pub without: &'static str,
+    /// `3 of 3`; `–` where measuring never began.
     pub positive: String,
     /// The estimate, percent.
     pub estimate: Finite,
@@ -180,7 +183,11 @@ fn cell(bench: &RoundBench, scale: f64, named: bool) -> RoundCell {
         role: bench.role,
         strip: effect.as_ref().and_then(|_| strip(bench, scale)),
         effect,
-        positive: format!("{} of {}", bench.pairs_positive, bench.pairs),
+        without: match bench.finding {
+            Finding::NotMeasured => "not measured",
+            _ => "no data",
+        },
+        positive: positive(bench.finding, bench.pairs_positive, bench.pairs),
         estimate: bench.estimate.into(),
     }
 }
