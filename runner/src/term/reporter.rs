@@ -40,7 +40,7 @@ pub enum Mark {
     Done,
     /// A stage or sample did not.
     Failed,
-    /// Samples go on; shown where there is no live status.
+    /// Samples or a transfer go on; shown where there is no live status.
     Running,
     /// For the log.
     Note,
@@ -52,6 +52,12 @@ struct Open {
     since: Duration,
 }
 
+/// A transfer that goes on, and the quarters of it that were told.
+struct Transfer {
+    what: String,
+    quarters: u64,
+}
+
 /// The state between events.
 #[derive(Default)]
 pub struct Reporter {
@@ -61,6 +67,7 @@ pub struct Reporter {
     planned_at: Duration,
     last: [Option<f64>; 2],
     last_bench: String,
+    transfer: Option<Transfer>,
     last_sample_line: Option<Duration>,
 }
 
@@ -75,16 +82,16 @@ impl Reporter {
                 summary,
                 ok,
             } => self.end(*stage, *side, (summary, *ok), now),
-            Event::Transfer { what, done, total } => Update {
-                status: Some(transfer_text(what, *done, *total)),
-                ..Update::default()
-            },
+            Event::Transfer { what, done, total } => self.transferred(what, *done, *total),
             Event::SamplesPlanned { count } => {
                 self.planned = Some(*count);
                 self.taken = 0;
                 self.planned_at = now;
                 Update {
-                    status: Some(format!("{count} samples planned")),
+                    status: Some(format!(
+                        "{} planned",
+                        numbers::counted(*count as usize, "sample")
+                    )),
                     ..Update::default()
                 }
             }
@@ -149,6 +156,31 @@ impl Reporter {
         }
     }
 
+    /// A line where a transfer begins and where another quarter of it is done.
+    fn transferred(&mut self, what: &str, done: u64, total: Option<u64>) -> Update {
+        let text = transfer_text(what, done, total);
+        let quarters = total
+            .filter(|total| *total > 0)
+            .map_or(0, |total| (percent(done, total) / 25).min(4));
+        let told = self.transfer.as_ref().filter(|told| told.what == what);
+        let is_news = told.is_none_or(|told| quarters > told.quarters);
+        if is_news {
+            self.transfer = Some(Transfer {
+                what: what.to_owned(),
+                quarters,
+            });
+        }
+        let line = is_news.then(|| Line {
+            mark: Mark::Running,
+            text: text.clone(),
+        });
+        Update {
+            lines: line.into_iter().collect(),
+            status: Some(text),
+            restart: false,
+        }
+    }
+
     fn sample(&mut self, sample: &Sample, now: Duration) -> Update {
         self.taken += 1;
         if self.last_bench != sample.bench {
@@ -195,7 +227,7 @@ impl Reporter {
     fn sample_status(&self, sample: &Sample, now: Duration) -> String {
         let mut text = match self.planned {
             Some(planned) => format!("{} of {}", self.taken, planned.max(self.taken)),
-            None => format!("{} samples", self.taken),
+            None => numbers::counted(self.taken as usize, "sample"),
         };
         if let Some(left) = self.time_left(now) {
             text.push_str(&format!(
@@ -239,15 +271,20 @@ fn stage_name(stage: Stage, side: Option<Side>) -> String {
     }
 }
 
+/// The share of a total that is not zero, rounded down.
+fn percent(done: u64, total: u64) -> u64 {
+    (u128::from(done.min(total)) * 100 / u128::from(total)) as u64
+}
+
 fn transfer_text(what: &str, done: u64, total: Option<u64>) -> String {
     let what = one_line(what);
     match total.filter(|t| *t > 0) {
         Some(total) => {
-            let percent = (u128::from(done.min(total)) * 100 / u128::from(total)) as u64;
             format!(
-                "{what}: {} of {}, {percent} %",
+                "{what}: {} of {}, {} %",
                 numbers::bytes(done),
-                numbers::bytes(total)
+                numbers::bytes(total),
+                percent(done, total)
             )
         }
         None => format!("{what}: {}", numbers::bytes(done)),
@@ -328,6 +365,37 @@ mod tests {
         assert!(
             last.status
                 .is_some_and(|s| s.starts_with("6 of 6; prefill"))
+        );
+    }
+
+    #[test]
+    fn a_transfer_is_told_at_its_start_and_at_each_quarter() {
+        let mut reporter = Reporter::default();
+        let mut lines = Vec::new();
+        let mut tell = |what: &str, done: u64, total| {
+            let what = what.to_owned();
+            let update = reporter.step(&Event::Transfer { what, done, total }, seconds(1));
+            assert!(update.status.is_some(), "the live status always moves");
+            assert!(update.lines.iter().all(|l| l.mark == Mark::Running));
+            lines.extend(update.lines.into_iter().map(|line| line.text));
+        };
+        for percent in 0..=100 {
+            tell("CUDA", percent << 20, Some(100 << 20));
+        }
+        tell("CUDA", 100 << 20, Some(100 << 20));
+        for done in [0, 10, 20] {
+            tell("unpacking", done, None);
+        }
+        assert_eq!(
+            lines,
+            [
+                "CUDA: 0 B of 100.0 MiB, 0 %",
+                "CUDA: 25.0 MiB of 100.0 MiB, 25 %",
+                "CUDA: 50.0 MiB of 100.0 MiB, 50 %",
+                "CUDA: 75.0 MiB of 100.0 MiB, 75 %",
+                "CUDA: 100.0 MiB of 100.0 MiB, 100 %",
+                "unpacking: 0 B",
+            ]
         );
     }
 
