@@ -2,6 +2,7 @@
 
 use super::{Finding, Request};
 use crate::git::{GitError, PairRequest, Repository};
+use crate::numbers::counted;
 
 /// The config file.
 pub(super) fn config(request: &Request<'_>) -> Finding {
@@ -9,10 +10,10 @@ pub(super) fn config(request: &Request<'_>) -> Finding {
     match &request.config {
         Ok(config) => {
             let found = format!(
-                "{file}: campaign {}; benches: {}, parity cases: {}, identity: {}",
+                "{file}: campaign {}; {}, {}, identity {}",
                 config.campaign.name,
-                config.benches.len(),
-                config.parity.len(),
+                counted(config.benches.len(), "bench"),
+                counted(config.parity.len(), "parity case"),
                 if config.identity.is_some() {
                     "on"
                 } else {

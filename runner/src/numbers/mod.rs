@@ -12,7 +12,7 @@ mod time;
 use serde::{Serialize, Serializer};
 
 pub use effect::{EffectText, bar_percent, coverage, declared_bar, effect_text, interval, percent};
-pub use quantity::{bytes, count, duration, figure, value, value_beside};
+pub use quantity::{bytes, count, counted, duration, figure, value, value_beside};
 pub use time::{day, iso, time};
 
 /// What stands where there is no value.

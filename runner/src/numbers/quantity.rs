@@ -61,6 +61,16 @@ pub fn count(value: u64) -> String {
     grouped(&value.to_string())
 }
 
+/// A number of things: `1 pair`, `2 pairs`, `0 benches`.
+pub fn counted(n: usize, noun: &str) -> String {
+    let plural = match noun {
+        _ if n == 1 => "",
+        noun if noun.ends_with("ch") => "es",
+        _ => "s",
+    };
+    format!("{} {noun}{plural}", count(n as u64))
+}
+
 /// Thousands separators in a number that is already text.
 pub(super) fn grouped(text: &str) -> String {
     let (sign, rest) = match text.strip_prefix('-') {
@@ -113,6 +123,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn things_are_counted_in_words() {
+        assert_eq!(counted(1, "bench"), "1 bench");
+        assert_eq!(counted(0, "bench"), "0 benches");
+        assert_eq!(counted(1, "parity case"), "1 parity case");
+        assert_eq!(counted(1200, "kernel"), "1,200 kernels");
+    }
 
     #[test]
     fn values_read_well() {

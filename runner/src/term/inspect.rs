@@ -10,7 +10,7 @@ use super::table::{figures, text, words};
 use super::writer::Out;
 use crate::inspect::{LaunchFacts, kernel_occupancy};
 use crate::model::LaunchOccupancy;
-use crate::numbers::{MISSING, count};
+use crate::numbers::{MISSING, count, counted};
 
 /// What is in the files, and all kernels, one a line.
 pub fn report(report: &Report, facts: &LaunchFacts, layout: Layout) -> String {
@@ -126,7 +126,7 @@ fn summary(out: &mut Out, report: &Report, unknown: usize) {
         &format!(
             "{}; registers {} to {}; {spilling} with spills. Shared memory and stack in bytes, \
              shared memory as compiled.",
-            plural(kernels.len(), "kernel"),
+            counted(kernels.len(), "kernel"),
             least.unwrap_or(0),
             most.unwrap_or(0),
         ),
@@ -136,17 +136,10 @@ fn summary(out: &mut Out, report: &Report, unknown: usize) {
         out.paragraph(
             &format!(
                 "Occupancy of {} is not known, for want of a launch bound: give --threads N.",
-                plural(unknown, "kernel")
+                counted(unknown, "kernel")
             ),
             0,
         );
-    }
-}
-
-fn plural(n: usize, noun: &str) -> String {
-    match n {
-        1 => format!("1 {noun}"),
-        n => format!("{} {noun}s", count(n as u64)),
     }
 }
 
@@ -158,7 +151,7 @@ fn files(out: &mut Out, report: &Report) {
         };
         let cubins = match file.cubins {
             0 => "no GPU machine code".to_owned(),
-            n => plural(n as usize, "cubin"),
+            n => counted(n as usize, "cubin"),
         };
         out.line(&format!("{}: {cubins}{ptx}", file.path));
     }

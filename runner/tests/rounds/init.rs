@@ -49,7 +49,7 @@ fn first_round(scenario: &Scenario) -> Value {
     scenario.edit("src/k.cu", "+ 1.0f", "- 3.5f");
     scenario.commit("lever");
     let checked = runner(scenario, &["check"]).expect_code(0).stdout;
-    assert!(checked.contains("benches: 1"), "{checked}");
+    assert!(checked.contains("; 1 bench, "), "{checked}");
     let outcome = runner(scenario, &["run", "--json"]);
     let document: Value = serde_json::from_str(&outcome.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}", outcome.text()));
