@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 
 use crate::record::{Records, now};
-use crate::render::{IndexInput, RoundRow, index_page, json, lever_page, pages, view};
+use crate::render::{
+    IndexInput, RoundRow, index_page, json, lever_page, newest_attempts, pages, view,
+};
 
 /// A campaign as pages name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,11 +31,17 @@ pub struct Site {
     pub document: String,
 }
 
-/// The campaign that is meant: the one named, or the only one.
-pub async fn choose(records: &Records, wanted: Option<&str>) -> anyhow::Result<CampaignName> {
+/// The campaign that is meant: the one named, else the repository's own as far as the database
+/// has it, else the only one.
+pub async fn choose(
+    records: &Records,
+    wanted: Option<&str>,
+    own: Option<&str>,
+) -> anyhow::Result<CampaignName> {
     let mut all = records.campaigns().await?;
+    let own = own.filter(|own| all.iter().any(|(name, _)| name == own));
     let known: Vec<String> = all.iter().map(|(name, _)| name.clone()).collect();
-    match wanted {
+    match wanted.or(own) {
         Some(wanted) => {
             all.retain(|(name, _)| name == wanted);
             if all.is_empty() {
@@ -57,7 +65,8 @@ pub async fn choose(records: &Records, wanted: Option<&str>) -> anyhow::Result<C
     }
 }
 
-/// Writes the index page, a page per judged run, and `campaign.json`.
+/// Writes the index page, a page per judged run, and `campaign.json`. The index lists the newest
+/// run of each pair of commits; the others' pages are linked from that one's.
 pub async fn write(records: &Records, campaign: &CampaignName, out: &Path) -> anyhow::Result<Site> {
     let table = records.table(&campaign.name).await?;
     let rounds: Vec<RoundRow> = table
@@ -65,6 +74,7 @@ pub async fn write(records: &Records, campaign: &CampaignName, out: &Path) -> an
         .filter(|row| row.replay_of.is_none())
         .filter_map(|row| row.round.clone())
         .collect();
+    let rounds = newest_attempts(&rounds);
     for row in table.iter().filter(|row| row.round.is_some()) {
         let presentable = records.present(row.run).await?;
         let page = lever_page(&presentable.input())?;

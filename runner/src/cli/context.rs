@@ -76,9 +76,35 @@ impl Context {
             other => return other,
         };
         match self.commit(text).await {
-            Some(commit) => records.resolve_commit(&commit).await,
+            Some(commit) => match records.resolve_commit(&commit).await {
+                // What was typed says more than the commit that it means.
+                Err(RecordError::NothingFound(_)) => Err(unknown),
+                other => other,
+            },
             None => Err(unknown),
         }
+    }
+
+    /// Finds the one run that is to be written to. Where the name fits several runs, a person must
+    /// say which: writing to the wrong one is worse than asking.
+    pub(super) async fn find_one_run(
+        &self,
+        records: &Records,
+        text: &str,
+    ) -> anyhow::Result<Resolved> {
+        let found = self.find_run(records, text).await?;
+        if found.runs.len() < 2 {
+            return Ok(found);
+        }
+        let outcomes = records.outcomes(&found.runs).await?;
+        let lines: Vec<String> = outcomes
+            .iter()
+            .map(|(run, outcome)| format!("\n  run {run}: {outcome}"))
+            .collect();
+        anyhow::bail!(
+            "`{text}` fits several runs: say which by its number{}",
+            lines.concat()
+        )
     }
 
     /// The repository's commit of that name; `None` where there is no repository or no such commit.

@@ -15,7 +15,7 @@ use crate::record::{CorrectionRequest, Records};
 )]
 pub(super) struct Args {
     /// The run whose record is corrected: its number, or its head by commit, branch,
-    /// tree or patch-id.
+    /// tree or patch-id where that fits one run only.
     run: String,
     /// What is corrected: `verdict`, or `bench:NAME:FIGURE` with FIGURE one of estimate, low,
     /// high, base_median, head_median.
@@ -38,9 +38,9 @@ pub(super) struct Args {
 /// Records the correction.
 pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCode> {
     let records = Records::open_existing(&context.dirs).await?;
-    let found = context.find_run(&records, &args.run).await?;
+    let found = context.find_one_run(&records, &args.run).await?;
     let source = match &args.source {
-        Some(text) => Some(context.find_run(&records, text).await?.run),
+        Some(text) => Some(context.find_one_run(&records, text).await?.run),
         None => None,
     };
     let by = super::person(args.by, &context.repo).await?;

@@ -7,13 +7,14 @@ use anyhow::Context as _;
 use super::Context;
 use crate::model::DecisionAction;
 use crate::record::Records;
+use crate::render::text::one_line;
 
 /// Exit status and an example, below the options.
 const HELP: &str = "\
 The decision is kept beside the verdict. It makes LANDED (sub-bar) of an effect that is real and
 below its bar where all claims hold and nothing in the ledger got worse; it changes no other verdict.
 
-Exit status: that of the run's verdict, as in `runner run --help`.
+Exit status: 0 where the decision was recorded, whatever the verdict; else 2.
 
 Example: runner decide 12 --land --reason 'opens the way for r33'";
 
@@ -22,12 +23,13 @@ Example: runner decide 12 --land --reason 'opens the way for r33'";
 #[command(after_help = HELP)]
 #[command(group(clap::ArgGroup::new("action").required(true)))]
 pub(super) struct Args {
-    /// The run: its number, or its head by commit, branch, tree or patch-id.
+    /// The run: its number, or its head by commit, branch, tree or patch-id where that fits one
+    /// run only.
     run: String,
-    /// Keep the lever.
+    /// The lever lands.
     #[arg(long, group = "action")]
     land: bool,
-    /// Drop the lever.
+    /// The lever is reverted.
     #[arg(long, group = "action")]
     revert: bool,
     /// Why.
@@ -38,24 +40,32 @@ pub(super) struct Args {
     by: Option<String>,
 }
 
-/// Records the decision, judges the run again with it, and prints the verdict.
+/// Records the decision, judges the run again with it, and prints both.
 pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCode> {
     let records = Records::open_existing(&context.dirs).await?;
-    let found = context.find_run(&records, &args.run).await?;
+    let found = context.find_one_run(&records, &args.run).await?;
     let by = super::person(args.by, &context.repo).await?;
     let action = if args.land {
         DecisionAction::Land
     } else {
         DecisionAction::Revert
     };
-    let judgement = records
+    records
         .decide(found.run, action, &args.reason, &by)
         .await
         .with_context(|| format!("recording the decision on run {}", found.run))?;
     if let Some(caveat) = found.caveat() {
         eprintln!("note: run {} was {caveat}", found.run);
     }
-    println!("run {}: {}", found.run, judgement.verdict);
-    println!("{}", judgement.headline);
-    Ok(ExitCode::from(judgement.verdict.exit_code()))
+    let word = if args.land { "land" } else { "revert" };
+    let recorded = format!(
+        "recorded on run {}: {word}, by {by}: {}",
+        found.run, args.reason
+    );
+    println!("{}", one_line(&recorded));
+    let view = records.present(found.run).await?.view();
+    let verdict = view.verdict.text(!view.corrections.is_empty());
+    println!("run {}: {verdict}", found.run);
+    println!("{}", one_line(&view.headline));
+    Ok(ExitCode::SUCCESS)
 }

@@ -70,14 +70,11 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
 const CAMPAIGN: &str = "mmq-checks";
 
 async fn show(records: &Records, context: &Context) -> anyhow::Result<ExitCode> {
-    let campaign = crate::site::choose(records, Some(CAMPAIGN)).await?;
+    let campaign = crate::site::choose(records, Some(CAMPAIGN), None).await?;
     let site = context.dirs.data.join("site").join(CAMPAIGN);
     let site = crate::site::write(records, &campaign, &site).await?;
     let rows = records.table(CAMPAIGN).await?;
-    let rows: Vec<_> = rows
-        .into_iter()
-        .map(|row| (CAMPAIGN.to_owned(), row))
-        .collect();
+    let rows = super::show::newest_attempts(CAMPAIGN, rows);
     print!("{}", super::show::list_text(&rows));
     println!();
     println!("the campaign's page: {}", site.index.display());

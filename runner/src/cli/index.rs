@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::Context;
+use crate::numbers::counted;
 use crate::record::Records;
 
 /// Arguments of `runner index`.
@@ -12,7 +13,8 @@ pub(super) struct Args {
     /// The folder to write to; made where it is missing. Pages of earlier calls are replaced.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// The campaign; needed where the database holds several.
+    /// The campaign [default: the one of the repository's campaign.toml, else the database's only
+    /// one].
     #[arg(long, value_name = "NAME")]
     campaign: Option<String>,
     /// Print the rounds as a versioned JSON document as well.
@@ -23,14 +25,19 @@ pub(super) struct Args {
 /// Writes the pages and says where they are.
 pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCode> {
     let records = Records::open_existing(&context.dirs).await?;
-    let campaign = crate::site::choose(&records, args.campaign.as_deref()).await?;
+    let campaign = crate::site::choose(
+        &records,
+        args.campaign.as_deref(),
+        context.own_campaign().as_deref(),
+    )
+    .await?;
     let site = crate::site::write(&records, &campaign, &args.out).await?;
     if args.json {
         print!("{}", site.document);
     } else {
         println!(
-            "{} rounds of {}: {}",
-            site.rounds,
+            "{} of {}: {}",
+            counted(site.rounds, "round"),
             campaign.title,
             site.index.display()
         );

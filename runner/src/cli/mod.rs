@@ -2,6 +2,7 @@
 //! Each subcommand has a file of its own; none of them holds logic beyond turning arguments
 //! into calls and results into output.
 
+mod campaign;
 mod check;
 mod compare;
 mod context;

@@ -5,16 +5,21 @@ use std::process::ExitCode;
 use super::Context;
 use crate::numbers;
 use crate::record::{Presentable, Records, TableRow};
+use crate::render::{self, RoundRow};
 use crate::term::{Layout, RunLine, run_list, show_summary};
 
 /// Arguments of `runner show`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The run: its number, or its head by commit, branch, tree or patch-id [default: list all].
+    /// The run: its number, or its head by commit, branch, tree or patch-id [default: list them].
     run: Option<String>,
-    /// Only runs of this campaign.
-    #[arg(long, value_name = "NAME")]
+    /// Only runs of this campaign [default: the one of the repository's campaign.toml, as far as
+    /// the database has it].
+    #[arg(long, value_name = "NAME", conflicts_with = "run")]
     campaign: Option<String>,
+    /// The runs of all campaigns.
+    #[arg(long, conflicts_with_all = ["run", "campaign"])]
+    all: bool,
     /// Print a versioned JSON document.
     #[arg(long, conflicts_with = "markdown")]
     json: bool,
@@ -27,7 +32,7 @@ pub(super) struct Args {
 pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCode> {
     let records = Records::open_existing(&context.dirs).await?;
     let Some(run) = &args.run else {
-        return list(&records, &args).await;
+        return list(&records, &args, context).await;
     };
     let found = context.find_run(&records, run).await?;
     if let Some(caveat) = found.caveat() {
@@ -51,43 +56,67 @@ fn presented(presentable: &Presentable, args: &Args) -> anyhow::Result<String> {
     }
     let view = presentable.view();
     if args.markdown {
-        return Ok(
-            crate::render::comment(&view, &crate::render::CommentOptions::default())?.markdown,
-        );
+        return Ok(render::comment(&view, &render::CommentOptions::default())?.markdown);
     }
     Ok(show_summary(&view, Layout::stdout()))
 }
 
-async fn list(records: &Records, args: &Args) -> anyhow::Result<ExitCode> {
-    let mut all = Vec::new();
+async fn list(records: &Records, args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
+    let wanted = wanted_campaign(records, args, context).await?;
+    let mut shown = Vec::new();
+    let mut hidden = 0;
     for (campaign, _) in records.campaigns().await? {
-        if args
-            .campaign
-            .as_ref()
-            .is_none_or(|wanted| *wanted == campaign)
-        {
-            let rows = records.table(&campaign).await?;
-            all.extend(rows.into_iter().map(|row| (campaign.clone(), row)));
+        let rows = records.table(&campaign).await?;
+        match wanted.as_ref().is_none_or(|wanted| *wanted == campaign) {
+            true => shown.extend(rows.into_iter().map(|row| (campaign.clone(), row))),
+            false => hidden += rows.len(),
         }
     }
-    all.sort_by_key(|(_, row)| row.run);
+    shown.sort_by_key(|(_, row)| row.run);
     if args.json {
-        let runs: Vec<_> = all
-            .iter()
-            .map(|(campaign, row)| list_entry(campaign, row))
-            .collect();
-        let document = serde_json::json!({
-            "schema": crate::model::SCHEMA_VERSION,
-            "kind": "runs",
-            "runs": runs,
-        });
-        println!("{document:#}");
-    } else if all.is_empty() {
-        println!("no runs are recorded in {}", records.db().path().display());
-    } else {
-        print!("{}", list_text(&all));
+        println!("{:#}", list_document(&shown, hidden));
+        return Ok(ExitCode::SUCCESS);
+    }
+    match shown.is_empty() {
+        true => println!("no runs are recorded in {}", records.db().path().display()),
+        false => print!("{}", list_text(&shown)),
+    }
+    if hidden > 0 {
+        let hidden = numbers::counted(hidden, "run");
+        println!("{hidden} of other campaigns not shown: runner show --all");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The campaign to list; `None` for all.
+async fn wanted_campaign(
+    records: &Records,
+    args: &Args,
+    context: &Context,
+) -> anyhow::Result<Option<String>> {
+    if args.all {
+        return Ok(None);
+    }
+    if let Some(named) = &args.campaign {
+        let found = crate::site::choose(records, Some(named), None).await?;
+        return Ok(Some(found.name));
+    }
+    let known = records.campaigns().await?;
+    let own = context.own_campaign();
+    Ok(own.filter(|own| known.iter().any(|(name, _)| name == own)))
+}
+
+fn list_document(rows: &[(String, TableRow)], not_shown: usize) -> serde_json::Value {
+    let runs: Vec<_> = rows
+        .iter()
+        .map(|(campaign, row)| list_entry(campaign, row))
+        .collect();
+    serde_json::json!({
+        "schema": crate::model::SCHEMA_VERSION,
+        "kind": "runs",
+        "runs": runs,
+        "not_shown": not_shown,
+    })
 }
 
 /// The list for a terminal.
@@ -99,12 +128,31 @@ pub(super) fn list_text(rows: &[(String, TableRow)]) -> String {
     run_list(&lines, Layout::stdout())
 }
 
+/// A campaign's judged rounds, the newest run of each pair of commits.
+pub(super) fn newest_attempts(campaign: &str, rows: Vec<TableRow>) -> Vec<(String, TableRow)> {
+    let is_round = |row: &&TableRow| row.replay_of.is_none();
+    let rounds = rows.iter().filter(is_round);
+    let rounds: Vec<RoundRow> = rounds.filter_map(|row| row.round.clone()).collect();
+    let newest = render::newest_attempts(&rounds);
+    rows.into_iter()
+        .filter_map(|mut row| {
+            let run = row.run.to_string();
+            let round = newest.iter().find(|round| round.run_id == run)?;
+            row.round = Some(round.clone());
+            Some((campaign.to_owned(), row))
+        })
+        .collect()
+}
+
 fn line(campaign: &str, row: &TableRow) -> RunLine {
     let round = row.round.as_ref();
     let effects = round.map(|round| {
         let known = round.benches.iter().filter_map(|bench| {
             let text = numbers::percent(bench.estimate?, bench.bar_percent);
-            Some(format!("{} {text}", bench.bench))
+            let was = bench
+                .estimate_was
+                .map(|was| format!(" (was {})", numbers::percent(was, None)));
+            Some(format!("{} {text}{}", bench.bench, was.unwrap_or_default()))
         });
         known.collect::<Vec<_>>().join(", ")
     });
@@ -117,23 +165,19 @@ fn line(campaign: &str, row: &TableRow) -> RunLine {
         round: round
             .and_then(|round| round.round.clone())
             .unwrap_or_default(),
-        lever: round.map_or_else(|| row.subject.clone(), |round| round.lever.clone()),
-        verdict: verdict(row),
+        lever: match round {
+            Some(round) if round.attempt > 1 => {
+                format!("{} (attempt {})", round.lever, round.attempt)
+            }
+            Some(round) => round.lever.clone(),
+            None => row.subject.clone(),
+        },
+        verdict: row.outcome(),
         effects: effects.unwrap_or_default(),
         date: numbers::day(row.started_at),
         head: round
             .map(|round| round.head.short().to_owned())
             .unwrap_or_default(),
-    }
-}
-
-fn verdict(row: &TableRow) -> String {
-    match (&row.round, row.state) {
-        (Some(round), _) if round.corrected => format!("{} (corrected)", round.verdict),
-        (Some(round), _) => round.verdict.to_string(),
-        (None, db::RunState::Open) => "in progress, or killed".to_owned(),
-        (None, db::RunState::Interrupted) => "interrupted".to_owned(),
-        (None, db::RunState::Ended) => "not judged".to_owned(),
     }
 }
 
@@ -150,6 +194,7 @@ fn list_entry(campaign: &str, row: &TableRow) -> serde_json::Value {
         "lever": round.map(|round| round.lever.clone()),
         "head": round.map(|round| round.head.clone()),
         "verdict": round.map(|round| round.verdict),
+        "judged_verdict": round.map(|round| round.judged_verdict),
         "corrected": round.is_some_and(|round| round.corrected),
         "headline": row.headline,
     })

@@ -2,7 +2,9 @@
 
 use super::{Records, Result, RunId, StoredRun};
 use crate::model::{ArtifactHash, Judgement, Side, UnixMillis};
-use crate::render::{CorrectionNote, LeverInput, LeverView, LogExcerpt, RoundRow, lever_view};
+use crate::render::{
+    CorrectionNote, LeverInput, LeverView, LogExcerpt, RoundRow, Shown, lever_view, shown,
+};
 
 /// The most of a log that is shown, bytes.
 const LOG_BYTES: usize = 64 * 1024;
@@ -18,14 +20,20 @@ pub struct Presentable {
     machine: Vec<(String, String)>,
     toolchain: Vec<(String, String)>,
     previous: Vec<RoundRow>,
+    later: Vec<RoundRow>,
     logs: Vec<LogExcerpt>,
     replay_command: String,
 }
 
 impl Presentable {
-    /// The newest judgement.
+    /// The newest judgement, as judged.
     pub fn judgement(&self) -> &Judgement {
         &self.judgement
+    }
+
+    /// What counts: the judgement with its corrections.
+    pub fn shown(&self) -> Shown {
+        shown(&self.judgement, &self.corrections)
     }
 
     /// The input of the views.
@@ -41,6 +49,8 @@ impl Presentable {
             machine: &self.machine,
             toolchain: &self.toolchain,
             previous_rounds: &self.previous,
+            later_rounds: &self.later,
+            replay_of: self.stored.row.replay_of.map(|run| run.to_string()),
             logs: &self.logs,
             replay_command: &self.replay_command,
         }
@@ -73,6 +83,7 @@ impl Presentable {
                 "replay_of": row.replay_of,
             },
             "judgement": self.judgement,
+            "shown": self.shown(),
             "evidence": self.stored.evidence,
             "corrections": self.corrections.iter().map(correction_document).collect::<Vec<_>>(),
             "machine": self.stored.machine,
@@ -101,13 +112,15 @@ impl Records {
             Some(judgement) => judgement.clone(),
             None => crate::judge::judge(&stored.evidence),
         };
+        let (previous, later) = self.rounds_around(&stored.row.campaign, run).await?;
         Ok(Presentable {
             judgement,
             run_id: run.to_string(),
-            corrections: stored.corrections.iter().map(correction_note).collect(),
+            corrections: correction_notes(&stored.corrections),
             machine: super::describe::machine(&stored.machine),
             toolchain: super::describe::toolchain(&stored.toolchain),
-            previous: self.rounds_before(&stored.row.campaign, run).await?,
+            previous,
+            later,
             logs: self.logs(&stored),
             replay_command: format!("runner replay {}", stored.evidence.commits.head.sha),
             stored,
@@ -156,6 +169,10 @@ fn last_part(text: String) -> String {
             text[from..].to_owned()
         }
     }
+}
+
+pub(super) fn correction_notes(rows: &[db::Correction]) -> Vec<CorrectionNote> {
+    rows.iter().map(correction_note).collect()
 }
 
 fn correction_note(row: &db::Correction) -> CorrectionNote {

@@ -2,11 +2,13 @@
 
 use super::convert::parse;
 use super::load::CodeDocument;
+use super::present::correction_notes;
 use super::{Records, Result, RunId};
 use crate::model::{
-    CodeEvidence, Decision, DecisionAction, Judgement, PerSide, Registration, UnixMillis, Verdict,
+    CodeEvidence, Decision, DecisionAction, Judgement, PerSide, Registration, Sha, UnixMillis,
 };
-use crate::render::{RoundBench, RoundRow};
+use crate::render::view::VerdictView;
+use crate::render::{CorrectionNote, RoundBench, RoundRow};
 
 /// One run in a list: judged or not.
 #[derive(Debug, Clone)]
@@ -25,6 +27,20 @@ pub struct TableRow {
     pub headline: Option<String>,
     /// The row for tables of rounds; `None` while the run is not judged.
     pub round: Option<RoundRow>,
+}
+
+impl TableRow {
+    /// The verdict that counts and what it was, or what became of a run without one.
+    pub fn outcome(&self) -> String {
+        match (&self.round, self.state) {
+            (Some(round), _) => {
+                VerdictView::corrected(round.verdict, round.judged_verdict).text(round.corrected)
+            }
+            (None, db::RunState::Open) => "in progress, or killed".to_owned(),
+            (None, db::RunState::Interrupted) => "interrupted".to_owned(),
+            (None, db::RunState::Ended) => "not judged".to_owned(),
+        }
+    }
 }
 
 /// The most rows that a table holds.
@@ -51,21 +67,51 @@ impl Records {
         Ok(table)
     }
 
-    /// The judged rounds of a campaign before a run, oldest first; replays are no rounds.
-    pub async fn rounds_before(&self, campaign: &str, run: RunId) -> Result<Vec<RoundRow>> {
-        let rows = self.table(campaign).await?;
-        let earlier = rows
-            .into_iter()
-            .filter(|row| row.run < run && row.replay_of.is_none());
-        Ok(earlier.filter_map(|row| row.round).collect())
+    /// The judged rounds of a campaign before a run and after it, oldest first; replays are no
+    /// rounds.
+    pub async fn rounds_around(
+        &self,
+        campaign: &str,
+        run: RunId,
+    ) -> Result<(Vec<RoundRow>, Vec<RoundRow>)> {
+        let mut around = (Vec::new(), Vec::new());
+        for row in self.table(campaign).await? {
+            match row.round.filter(|_| row.replay_of.is_none()) {
+                Some(round) if row.run < run => around.0.push(round),
+                Some(round) if row.run > run => around.1.push(round),
+                _ => {}
+            }
+        }
+        Ok(around)
+    }
+
+    /// What tables say became of runs: verdicts, corrected where they were.
+    pub async fn outcomes(&self, runs: &[RunId]) -> Result<Vec<(RunId, String)>> {
+        let mut found = Vec::new();
+        for (campaign, _) in self.campaigns().await? {
+            let rows = self.table(&campaign).await?;
+            let wanted = rows.iter().filter(|row| runs.contains(&row.run));
+            found.extend(wanted.map(|row| (row.run, row.outcome())));
+        }
+        found.sort();
+        Ok(found)
     }
 }
 
 async fn table_row(conn: &mut db::Conn, row: db::CampaignRow) -> Result<TableRow> {
     let round = match (&row.verdict, &row.judgement_json) {
-        (Some(verdict), Some(judgement)) => {
+        (Some(_), Some(judgement)) => {
             let code = db::run_document_get(conn, row.run_id, "code").await?;
-            Some(round(&row, verdict, judgement, code)?)
+            let corrections = match row.corrections {
+                0 => Vec::new(),
+                _ => db::corrections_by_run(conn, row.run_id).await?,
+            };
+            Some(round(
+                &row,
+                judgement,
+                &correction_notes(&corrections),
+                code,
+            )?)
         }
         _ => None,
     };
@@ -82,8 +128,8 @@ async fn table_row(conn: &mut db::Conn, row: db::CampaignRow) -> Result<TableRow
 
 fn round(
     row: &db::CampaignRow,
-    verdict: &str,
     judgement: &str,
+    corrections: &[CorrectionNote],
     code: Option<String>,
 ) -> Result<RoundRow> {
     let run = row.run_id;
@@ -97,33 +143,34 @@ fn round(
         "" => row.head_subject.clone(),
         lever => lever.to_owned(),
     };
-    let head = row
-        .head_sha
-        .parse()
-        .map_err(
-            |error: crate::model::NotASha| super::RecordError::Unreadable {
-                run,
-                what: "head commit",
-                detail: error.to_string(),
-            },
-        )?;
+    let shown = crate::render::shown(&judgement, corrections);
     Ok(RoundRow {
         run_id: run.to_string(),
         round: registration.round,
         lever,
-        verdict: Verdict::try_from(verdict.to_owned()).unwrap_or(judgement.verdict),
-        benches: judgement
-            .benches
-            .iter()
-            .map(RoundBench::from_judgement)
-            .collect(),
+        verdict: shown.verdict,
+        judged_verdict: judgement.verdict,
+        benches: RoundBench::all(&judgement, &shown),
         resources,
         date: UnixMillis(row.started_at),
-        head,
+        base: commit(run, "base commit", &row.base_sha)?,
+        head: commit(run, "head commit", &row.head_sha)?,
+        attempt: 1,
+        earlier: Vec::new(),
         link: None,
-        corrected: row.corrections > 0,
+        corrected: shown.corrected,
         decision: decision(row),
     })
+}
+
+fn commit(run: RunId, what: &'static str, sha: &str) -> Result<Sha> {
+    sha.parse().map_err(
+        |error: crate::model::NotASha| super::RecordError::Unreadable {
+            run,
+            what,
+            detail: error.to_string(),
+        },
+    )
 }
 
 /// The resource deltas in a few words; they need the stored comparison only, not the reports.

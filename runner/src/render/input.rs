@@ -6,6 +6,7 @@ use crate::model::{
     Verdict,
 };
 
+use super::corrected::{Shown, ShownBench, shown};
 use super::view::resource_summary;
 
 /// Everything that a comment, page or table about one run is made of.
@@ -15,7 +16,7 @@ pub struct LeverInput<'a> {
     pub run_id: &'a str,
     /// What was observed.
     pub evidence: &'a Evidence,
-    /// What follows from it.
+    /// What follows from it, as judged.
     pub judgement: &'a Judgement,
     /// Corrections of this record, oldest first.
     pub corrections: &'a [CorrectionNote],
@@ -31,6 +32,10 @@ pub struct LeverInput<'a> {
     pub toolchain: &'a [(String, String)],
     /// Earlier rounds of the campaign, oldest first; this run is not among them.
     pub previous_rounds: &'a [RoundRow],
+    /// Later ones.
+    pub later_rounds: &'a [RoundRow],
+    /// The run that this one repeats, where it is a replay.
+    pub replay_of: Option<String>,
     /// Texts of logs named in the evidence, as far as the caller has them at hand.
     pub logs: &'a [LogExcerpt],
     /// The command that repeats this run.
@@ -40,11 +45,11 @@ pub struct LeverInput<'a> {
 /// A correction, as it is shown beside what it corrects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CorrectionNote {
-    /// What is corrected, for people: `prefill estimate`.
+    /// What is corrected: `verdict`, or `bench:NAME:FIGURE`.
     pub field: String,
-    /// The value as first recorded.
+    /// The value that counted before.
     pub old: String,
-    /// The value that counts.
+    /// The value that counts, where no later correction of the field follows.
     pub new: String,
     /// Why.
     pub reason: String,
@@ -72,16 +77,24 @@ pub struct RoundRow {
     pub round: Option<String>,
     /// The lever.
     pub lever: String,
-    /// The newest judgement's verdict.
+    /// The verdict that counts.
     pub verdict: Verdict,
+    /// The newest judgement's; another one where the verdict was corrected.
+    pub judged_verdict: Verdict,
     /// The benches, targets first.
     pub benches: Vec<RoundBench>,
     /// Resource deltas in a few words: `mmq_nb regs 111 -> 109`; empty where nothing changed.
     pub resources: String,
     /// When the run began.
     pub date: UnixMillis,
+    /// The base commit.
+    pub base: Sha,
     /// The head commit.
     pub head: Sha,
+    /// Which attempt at its pair of commits it is, from 1; set by [`super::newest_attempts`].
+    pub attempt: usize,
+    /// The earlier attempts' run ids.
+    pub earlier: Vec<String>,
     /// Where the whole record is: http(s) or relative. Pages link to their own by default.
     pub link: Option<String>,
     /// Whether a figure was corrected after it was recorded.
@@ -99,6 +112,8 @@ pub struct RoundBench {
     pub role: Role,
     /// Estimate, percent.
     pub estimate: Option<f64>,
+    /// The judged estimate, where that was corrected; percent.
+    pub estimate_was: Option<f64>,
     /// Interval, percent.
     pub interval: Option<(f64, f64)>,
     /// Bar, percent.
@@ -112,44 +127,55 @@ pub struct RoundBench {
 }
 
 impl RoundRow {
-    /// The row of a run whose evidence is at hand. `corrected` and `link` are left unset.
-    pub fn from_run(
-        run_id: &str,
-        date: UnixMillis,
-        evidence: &Evidence,
-        judgement: &Judgement,
-    ) -> RoundRow {
+    /// The row of a run whose evidence is at hand. `link` is left unset.
+    pub fn from_run(input: &LeverInput<'_>) -> RoundRow {
+        let (evidence, judgement) = (input.evidence, input.judgement);
+        let shown = shown(judgement, input.corrections);
         RoundRow {
-            run_id: run_id.to_owned(),
+            run_id: input.run_id.to_owned(),
             round: evidence.registration.round.clone(),
             lever: lever_name(&evidence.registration, &evidence.commits.head.subject),
-            verdict: judgement.verdict,
-            benches: judgement
-                .benches
-                .iter()
-                .map(RoundBench::from_judgement)
-                .collect(),
+            verdict: shown.verdict,
+            judged_verdict: judgement.verdict,
+            benches: RoundBench::all(judgement, &shown),
             resources: evidence
                 .code
                 .as_ref()
                 .map(resource_summary)
                 .unwrap_or_default(),
-            date,
+            date: input.started_at,
+            base: evidence.commits.base.sha.clone(),
             head: evidence.commits.head.sha.clone(),
+            attempt: 1,
+            earlier: Vec::new(),
             link: None,
-            corrected: false,
+            corrected: shown.corrected,
             decision: evidence.decision.clone(),
         }
+    }
+
+    /// Whether both rows are about the same two commits.
+    pub fn same_pair(&self, other: &RoundRow) -> bool {
+        (&self.base, &self.head) == (&other.base, &other.head)
     }
 }
 
 impl RoundBench {
-    pub(crate) fn from_judgement(bench: &crate::model::BenchJudgement) -> RoundBench {
+    /// The benches of a judgement with the figures that count.
+    pub(crate) fn all(judgement: &Judgement, shown: &Shown) -> Vec<RoundBench> {
+        let both = judgement.benches.iter().zip(&shown.benches);
+        both.map(|(judged, shown)| RoundBench::new(judged, shown))
+            .collect()
+    }
+
+    fn new(bench: &crate::model::BenchJudgement, shown: &ShownBench) -> RoundBench {
+        let judged = bench.effect.map(|e| e.estimate);
         RoundBench {
             bench: bench.bench.clone(),
             role: bench.role,
-            estimate: bench.effect.map(|e| e.estimate),
-            interval: bench.effect.map(|e| (e.low, e.high)),
+            estimate: shown.estimate.get(),
+            estimate_was: judged.filter(|_| shown.has_corrected("estimate")),
+            interval: shown.interval(),
             bar_percent: bench.bar_percent,
             finding: bench.finding,
             pairs: bench.pairs,

@@ -6,7 +6,9 @@
 //! not in the evidence or the judgement is not shown. Templates do no arithmetic and every value
 //! in them is escaped unless this module made it safe. Only `render::engine` uses minijinja.
 
+pub mod attempts;
 pub mod comment;
+pub mod corrected;
 mod engine;
 pub mod input;
 pub mod json;
@@ -19,7 +21,9 @@ pub(crate) mod fixtures;
 #[cfg(test)]
 mod tests;
 
+pub use attempts::newest_attempts;
 pub use comment::{Comment, CommentOptions, comment};
+pub use corrected::{Shown, ShownBench, shown};
 pub use engine::RenderError;
 pub use input::{CorrectionNote, LeverInput, LogExcerpt, RoundBench, RoundRow};
 pub use pages::{IndexInput, index_page, lever_page};

@@ -3,13 +3,14 @@
 
 use serde::Serialize;
 
+use super::attempts::newest_attempts;
 use super::engine::{RenderError, render};
 use super::input::{LeverInput, RoundRow};
 use super::text::excerpt;
 use super::view::{
-    CommitView, LeverView, Plot, RoundsView, VerdictView, lever_view, plot, rounds_view,
+    CommitView, LeverView, Plot, RoundView, RoundsView, VerdictView, lever_view, plot, rounds_view,
 };
-use crate::model::{Role, Side, UnixMillis, Verdict};
+use crate::model::{DecisionAction, Role, Side, UnixMillis, Verdict};
 use crate::numbers;
 
 /// Lines shown of a compiler's first error.
@@ -75,6 +76,7 @@ struct LeverPage<'a> {
     sides: [SideCommit<'a>; 2],
     plots: Vec<Plot>,
     previous: Option<Neighbour>,
+    next: Option<Neighbour>,
 }
 
 #[derive(Serialize)]
@@ -149,7 +151,13 @@ fn tally(rounds: &[RoundRow]) -> Vec<Tally> {
 
 fn latest(newest_first: &RoundsView) -> Option<Latest> {
     let landed = |v: Verdict| matches!(v, Verdict::Landed | Verdict::LandedSubBar);
-    let row = newest_first.rows.iter().find(|r| landed(r.verdict.key))?;
+    // What a person decided to revert is not where the campaign stands.
+    let stays = |row: &RoundView| {
+        let decided = row.decision.as_ref().map(|decision| decision.action);
+        decided != Some(DecisionAction::Revert)
+    };
+    let mut rows = newest_first.rows.iter();
+    let row = rows.find(|row| landed(row.verdict.key) && stays(row))?;
     let effects = row
         .cells
         .iter()
@@ -174,12 +182,37 @@ fn first_errors(lever: &LeverView) -> Vec<FirstError> {
     lever.first_errors().map(error).collect()
 }
 
+/// The rounds before and after in the index' order, where each pair of commits stands once.
+fn neighbours(input: &LeverInput<'_>) -> (Option<Neighbour>, Option<Neighbour>) {
+    let own = RoundRow::from_run(input);
+    let all = [
+        input.previous_rounds,
+        std::slice::from_ref(&own),
+        input.later_rounds,
+    ];
+    let all = newest_attempts(&all.concat());
+    let Some(at) = all.iter().position(|row| row.same_pair(&own)) else {
+        return (None, None);
+    };
+    let neighbour = |row: &RoundRow| Neighbour {
+        href: format!("../{}", lever_path(&row.run_id)),
+        lever: row.lever.clone(),
+    };
+    let before = at.checked_sub(1).and_then(|at| all.get(at));
+    (before.map(neighbour), all.get(at + 1).map(neighbour))
+}
+
 /// The page of one run.
 pub fn lever_page(input: &LeverInput<'_>) -> Result<String, RenderError> {
     let mut lever = lever_view(input);
     for row in &mut lever.rounds.rows {
         row.link
             .get_or_insert_with(|| format!("../{}", lever_path(&row.run_id)));
+    }
+    for attempt in &mut lever.attempts {
+        attempt
+            .link
+            .get_or_insert_with(|| format!("../{}", lever_path(&attempt.run_id)));
     }
     let plots = input
         .judgement
@@ -192,9 +225,15 @@ pub fn lever_page(input: &LeverInput<'_>) -> Result<String, RenderError> {
                 .benches
                 .iter()
                 .find(|t| t.bench == judged.bench)?;
-            plot(id, judged, taken)
+            let corrected = lever.benches.iter().any(|bench| {
+                bench.name == judged.bench
+                    && (bench.effect_was.is_some() || bench.medians_was.is_some())
+            });
+            let plot = plot(id, judged, taken)?;
+            Some(Plot { corrected, ..plot })
         })
         .collect();
+    let (previous, next) = neighbours(input);
     let round = lever
         .round
         .as_deref()
@@ -205,10 +244,8 @@ pub fn lever_page(input: &LeverInput<'_>) -> Result<String, RenderError> {
             title: format!("{round}{}: {}", lever.lever, lever.verdict.word),
             root: "../",
         },
-        previous: input.previous_rounds.last().map(|row| Neighbour {
-            href: format!("../{}", lever_path(&row.run_id)),
-            lever: row.lever.clone(),
-        }),
+        previous,
+        next,
         first_errors: first_errors(&lever),
         sides: [
             SideCommit {

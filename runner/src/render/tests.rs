@@ -30,20 +30,11 @@ fn lever_pages() {
 fn index_pages() {
     let landed = fixtures::landed();
     let mut rounds = fixtures::history();
-    rounds.push(RoundRow::from_run(
-        "41",
-        fixtures::START,
-        &landed.evidence,
-        &landed.judgement,
-    ));
-    let not_measured = fixtures::not_measured();
-    let (evidence, judgement) = (&not_measured.evidence, &not_measured.judgement);
-    rounds.push(RoundRow::from_run(
-        "42",
-        fixtures::START,
-        evidence,
-        judgement,
-    ));
+    rounds.push(RoundRow::from_run(&landed.input()));
+    rounds.push(RoundRow {
+        run_id: "42".to_owned(),
+        ..RoundRow::from_run(&fixtures::not_measured().input())
+    });
     for (name, rounds) in [("rounds", rounds.as_slice()), ("empty", &[])] {
         let page = index_page(&IndexInput {
             campaign: "mmqr",
@@ -54,6 +45,180 @@ fn index_pages() {
         .expect("renders");
         write_out(&format!("index_{name}.html"), &page);
         insta::assert_snapshot!(format!("index_{name}"), without_style(&page));
+    }
+}
+
+/// Every output leads with what counts, marks it, and keeps the first figure beside it (lesson 30).
+#[test]
+fn lesson_30_a_correction_is_shown_everywhere_with_what_it_replaced() {
+    let fixture = fixtures::corrected();
+    let lever = lever_view(&fixture.input());
+    assert_eq!(lever.verdict.word, "REVERTED");
+    assert_eq!(lever.verdict.was, Some("LANDED"));
+    assert_eq!(
+        lever.headline_was.as_ref(),
+        Some(&fixture.judgement.headline)
+    );
+    let judged = fixture.judgement.benches[0].effect.expect("an effect");
+    let was = crate::numbers::percent(judged.estimate, None);
+    let markdown = comment(&lever, &CommentOptions::default()).expect("renders");
+    let own = RoundRow::from_run(&fixture.input());
+    let index = index_page(&IndexInput {
+        campaign: "mmqr",
+        title: "q4_K MMQ on GB10",
+        rounds: std::slice::from_ref(&own),
+        generated_at: fixtures::START,
+    })
+    .expect("renders");
+    let page = lever_page(&fixture.input()).expect("renders");
+    let terminal = crate::term::show_summary(&lever, crate::term::Layout::plain(120));
+    let list = crate::term::run_summary(&lever, crate::term::Layout::plain(80));
+    for (name, text) in [
+        ("comment", markdown.markdown.as_str()),
+        ("index", without_style(&index)),
+        ("page", without_style(&page)),
+        ("show", &terminal),
+        ("run", &list),
+    ] {
+        let reverted = text.find("REVERTED").expect("the verdict that counts");
+        let landed = text.find("LANDED").expect("the verdict that was");
+        assert!(reverted < landed, "{name} leads with the old verdict");
+        assert!(text.contains("corrected, was LANDED"), "{name}: {text}");
+        // What led to the judgement stands above, marked as judged.
+        let text = text.split("Benches").last().unwrap_or(text);
+        let estimate = text.find("+0.40").expect("the estimate that counts");
+        let old = text.find(&was[1..5]).expect("the estimate that was");
+        assert!(estimate < old, "{name} leads with the old estimate");
+    }
+    assert!(
+        markdown
+            .markdown
+            .starts_with("### ↩️ REVERTED: corrected, was LANDED, by ada because")
+    );
+    assert!(terminal.contains("not judged"), "{terminal}");
+    let tally = without_style(&index)
+        .split("<h2>Rounds")
+        .next()
+        .expect("a head");
+    assert!(tally.contains("No round has landed yet"), "{tally}");
+    assert!(
+        page.contains("the figures were corrected since"),
+        "the plot says so"
+    );
+}
+
+/// What a person decided to revert is not where the campaign stands.
+#[test]
+fn the_newest_landed_round_is_one_that_stays() {
+    let mut rounds = fixtures::history();
+    let landed = RoundRow::from_run(&fixtures::landed().input());
+    let lead = |rounds: &[RoundRow]| {
+        let page = index_page(&IndexInput {
+            campaign: "mmqr",
+            title: "q4_K MMQ on GB10",
+            rounds,
+            generated_at: fixtures::START,
+        })
+        .expect("renders");
+        let lead = page.split("<p class=\"lead\">").nth(1).expect("a lead");
+        lead.split("</p>").next().unwrap_or_default().to_owned()
+    };
+    rounds.push(landed);
+    assert!(lead(&rounds).contains("lever/41.html"), "{}", lead(&rounds));
+    let decide = |action| crate::model::Decision {
+        action,
+        reason: "it blocks r33".to_owned(),
+        by: "ada".to_owned(),
+        at: fixtures::START,
+    };
+    rounds[4].decision = Some(decide(crate::model::DecisionAction::Land));
+    assert!(lead(&rounds).contains("lever/41.html"), "{}", lead(&rounds));
+    rounds[4].decision = Some(decide(crate::model::DecisionAction::Revert));
+    assert!(lead(&rounds).contains("lever/22.html"), "{}", lead(&rounds));
+}
+
+#[test]
+fn a_page_leads_to_both_neighbours_and_to_the_other_attempts() {
+    let fixture = fixtures::corrected();
+    let page = lever_page(&fixture.input()).expect("renders");
+    assert!(
+        page.contains("<a rel=\"prev\" href=\"../lever/30.html\">"),
+        "{page}"
+    );
+    assert!(!page.contains("rel=\"next\""), "44 is the same lever");
+    assert!(
+        page.contains("<a href=\"../lever/29.html\">run 29</a>, attempt 1"),
+        "{page}"
+    );
+    assert!(page.contains(
+        "Measured again since:</strong> <a href=\"../lever/44.html\">run 44</a>, attempt 3"
+    ));
+    let mut next = fixture;
+    next.later.insert(
+        0,
+        RoundRow {
+            run_id: "43".to_owned(),
+            head: next.evidence.commits.base.sha.clone(),
+            ..next.previous[0].clone()
+        },
+    );
+    next.later.push(RoundRow {
+        run_id: "45".to_owned(),
+        ..next.later[0].clone()
+    });
+    next.later.push(RoundRow {
+        run_id: "46".to_owned(),
+        base: next.evidence.commits.head.sha.clone(),
+        ..next.previous[0].clone()
+    });
+    let page = lever_page(&next.input()).expect("renders");
+    assert!(
+        page.contains("rel=\"prev\" href=\"../lever/30.html\""),
+        "{page}"
+    );
+    assert!(
+        page.contains("rel=\"next\" href=\"../lever/45.html\""),
+        "{page}"
+    );
+    // The table of the comment has this run once, as its second attempt.
+    let lever = lever_view(&next.input());
+    let ids: Vec<&str> = lever
+        .rounds
+        .rows
+        .iter()
+        .map(|r| r.run_id.as_str())
+        .collect();
+    assert_eq!(ids, ["17", "22", "23", "30", "41"]);
+    assert_eq!(lever.rounds.rows[4].attempt, 2);
+    // A replay is no attempt and takes no place.
+    let input = LeverInput {
+        replay_of: Some("29".to_owned()),
+        ..next.input()
+    };
+    let lever = lever_view(&input);
+    assert_eq!((lever.attempt, lever.rounds.rows.len()), (1, 6));
+}
+
+#[test]
+fn the_terminal_and_the_comment_show_what_matters_of_a_toolchain() {
+    let lever = lever_view(&fixtures::landed().input());
+    let terminal = crate::term::show_summary(&lever, crate::term::Layout::plain(120));
+    let markdown = comment(&lever, &CommentOptions::default()).expect("renders");
+    let page = lever_page(&fixtures::landed().input()).expect("renders");
+    for shown in [
+        "pinned 13.0",
+        "bin/nvcc",
+        "bin/nvdisasm",
+        "bin/g++",
+        "c0ffee00",
+    ] {
+        assert!(terminal.contains(shown), "{shown}: {terminal}");
+        assert!(markdown.markdown.contains(shown), "{shown}");
+    }
+    for left in ["nvidia-cuda-nvcc", "ptxas", "bin/make"] {
+        assert!(!terminal.contains(left), "{left}: {terminal}");
+        assert!(!markdown.markdown.contains(left), "{left}");
+        assert!(page.contains(left), "the page has all: {left}");
     }
 }
 
@@ -250,14 +415,19 @@ fn a_huge_hostile_record_still_makes_a_comment() {
 #[test]
 fn a_long_campaign_shows_its_latest_rounds_and_counts_the_rest() {
     let mut fixture = fixtures::landed();
-    fixture.previous = (0..50).flat_map(|_| fixtures::history()).collect();
+    let on_base = |(i, row): (usize, RoundRow)| RoundRow {
+        base: format!("{i:040x}").parse().expect("forty digits"),
+        ..row
+    };
+    let rows = (0..50).flat_map(|_| fixtures::history());
+    fixture.previous = rows.enumerate().map(on_base).collect();
     let lever = lever_view(&fixture.input());
     assert_eq!((lever.rounds.rows.len(), lever.rounds.earlier), (21, 180));
     assert!(lever.rounds.rows[20].current);
     let made = comment(&lever, &CommentOptions::default()).expect("renders");
     assert!(
         made.markdown
-            .contains("180 earlier rounds are in the campaign's index")
+            .contains("Earlier rounds, 180 of them, are in the campaign's index")
     );
     assert!(made.dropped.is_empty());
 }

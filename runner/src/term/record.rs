@@ -4,7 +4,7 @@
 use super::table::{figures, text, words};
 use super::writer::Out;
 use crate::render::text::{clean, one_line, shorten};
-use crate::render::view::{Fact, LeverView, RoundsView};
+use crate::render::view::{Fact, LeverView, RoundCell, RoundsView};
 
 impl Out {
     pub(super) fn registration(&mut self, lever: &LeverView) {
@@ -92,21 +92,15 @@ impl Out {
             .rows
             .iter()
             .map(|r| {
-                let effects: Vec<String> = r
-                    .cells
-                    .iter()
-                    .flatten()
-                    .filter_map(|c| Some(format!("{} {}", c.bench, c.effect.as_ref()?.estimate)))
-                    .collect();
-                let word = format!(
-                    "{}{}",
-                    r.verdict.word,
-                    if r.corrected { " (corrected)" } else { "" }
-                );
+                let effects: Vec<String> = r.cells.iter().flatten().filter_map(cell_text).collect();
+                let lever = shorten(&r.lever, 60);
                 vec![
                     r.round.clone(),
-                    shorten(&r.lever, 60),
-                    word,
+                    match r.attempt {
+                        1 => lever,
+                        n => format!("{lever} (attempt {n})"),
+                    },
+                    r.verdict.text(r.corrected),
                     effects.join(", "),
                     r.date.clone(),
                     r.head.clone(),
@@ -126,4 +120,30 @@ impl Out {
             self.paragraph(&format!("and {} earlier", rounds.earlier), 2);
         }
     }
+
+    pub(super) fn attempts(&mut self, lever: &LeverView) {
+        if lever.attempts.is_empty() {
+            return;
+        }
+        self.title("Other runs of the same commits");
+        for attempt in &lever.attempts {
+            let verdict = attempt.verdict.text(attempt.corrected);
+            let line = format!(
+                "attempt {}, {}: {verdict}; runner show {}",
+                attempt.attempt, attempt.date, attempt.run_id
+            );
+            self.paragraph(&line, 2);
+        }
+    }
+}
+
+/// A bench's estimate, with what it was before a correction.
+fn cell_text(cell: &RoundCell) -> Option<String> {
+    let estimate = &cell.effect.as_ref()?.estimate;
+    let was = cell.was.as_ref().map(|was| format!(" (was {was})"));
+    Some(format!(
+        "{} {estimate}{}",
+        cell.bench,
+        was.unwrap_or_default()
+    ))
 }

@@ -19,6 +19,9 @@ impl Out {
         let name = shorten(&one_line(&format!("{round}{}", lever.lever)), LEVER_CHARS);
         self.line(&format!("{verdict}  {name}"));
         self.paragraph(&lever.headline, 2);
+        if let Some(was) = &lever.headline_was {
+            self.paragraph(&format!("As judged: {was}"), 2);
+        }
         let commits = format!(
             "{} against {}, run {}, {}",
             lever.head.short, lever.base.short, lever.run_id, lever.started_at
@@ -45,13 +48,22 @@ impl Out {
                 2,
             );
         }
+        if let Some(original) = &lever.replay_of {
+            self.paragraph(&format!("A replay of run {original}."), 2);
+        }
+        if lever.attempt > 1 {
+            self.paragraph(&format!("Attempt {} at these commits.", lever.attempt), 2);
+        }
     }
 
     pub(super) fn reasons(&mut self, lever: &LeverView) {
         if !lever.has_why && lever.first_errors().next().is_none() {
             return;
         }
-        self.title("Why");
+        self.title(match lever.headline_was {
+            Some(_) => "Why it was judged so",
+            None => "Why",
+        });
         for reason in lever.reasons.iter().filter(|r| !r.in_headline) {
             let mark = match reason.weight {
                 Weight::Decisive => "* ",
@@ -103,29 +115,42 @@ impl Out {
                 let dash = || "–".to_owned();
                 vec![
                     b.name.clone(),
-                    effect.map_or_else(dash, |e| e.estimate.clone()),
+                    with_was(
+                        effect.map_or_else(dash, |e| e.estimate.clone()),
+                        &b.effect_was,
+                    ),
                     effect.map_or_else(dash, |e| e.interval.clone()),
                     b.bar_effect
                         .clone()
                         .or_else(|| b.bar.clone())
                         .unwrap_or_else(dash),
                     positive(b),
-                    format!(
-                        "{} -> {} {}",
-                        b.base_median_text, b.head_median_text, b.unit
+                    with_was(
+                        format!(
+                            "{} -> {} {}",
+                            b.base_median_text, b.head_median_text, b.unit
+                        ),
+                        &b.medians_was,
                     ),
-                    b.finding_text.to_owned(),
+                    b.finding_text.clone(),
                     b.range.clone().unwrap_or_else(dash),
                 ]
             })
             .collect();
         let columns = [
             text("Bench"),
-            figures("Effect"),
+            // With the figure that it was before a correction, it has to wrap.
+            match benches.iter().any(|b| b.effect_was.is_some()) {
+                true => text("Effect"),
+                false => figures("Effect"),
+            },
             figures("Interval, %"),
             figures("Bar"),
             figures("Positive"),
-            figures("Base -> head").rank(2),
+            match benches.iter().any(|b| b.medians_was.is_some()) {
+                true => text("Base -> head").rank(2),
+                false => figures("Base -> head").rank(2),
+            },
             text("Finding").rank(1),
             figures("Range of pairs").rank(3),
         ];
@@ -285,10 +310,16 @@ impl Out {
 }
 
 pub(super) fn verdict_text(verdict: &VerdictView, layout: Layout) -> String {
-    layout.toned(
-        verdict.tone,
-        &format!("{} {}", verdict.symbol, verdict.word),
-    )
+    let text = verdict.text(false);
+    layout.toned(verdict.tone, &format!("{} {text}", verdict.symbol))
+}
+
+/// A figure with the one that it was before a correction.
+fn with_was(figure: String, was: &Option<String>) -> String {
+    match was {
+        Some(was) => format!("{figure} (was {was})"),
+        None => figure,
+    }
 }
 
 fn positive(bench: &BenchView) -> String {

@@ -47,10 +47,11 @@ pub fn show_summary(lever: &LeverView, layout: Layout) -> String {
     out.gates(lever);
     out.registration(lever);
     out.builds(lever);
-    out.facts("Machine", &lever.machine);
-    out.facts("Toolchain", &lever.toolchain);
+    out.facts("Machine", &lever.machine_brief);
+    out.facts("Toolchain", &lever.toolchain_brief);
     out.facts("Commands and environment", &lever.setup);
     out.logs(lever);
+    out.attempts(lever);
     out.rounds(&lever.rounds);
     out.title("How to replay");
     out.paragraph(&lever.replay, 2);

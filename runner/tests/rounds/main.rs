@@ -11,3 +11,4 @@ mod lessons;
 mod places;
 mod recorded;
 mod scenario;
+mod shown;

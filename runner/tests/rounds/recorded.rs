@@ -68,14 +68,15 @@ fn a_real_effect_below_the_bar_lands_by_claims_ledger_and_a_decision() {
         .expect_text("a reason in words is needed");
     land("it is free")
         .expect_code(0)
-        .expect_text("LANDED (sub-bar)");
+        .expect_text("recorded on run 1: land, by P: it is free run 1: LANDED (sub-bar)");
     scenario
         .runner(&["show", "1"])
         .expect_text("LANDED (sub-bar)")
         .expect_text("it is free");
     scenario
         .runner(&["decide", "1", "--revert", "--reason", "r", "--by", "P"])
-        .expect_code(1);
+        .expect_code(0)
+        .expect_text("recorded on run 1: revert, by P: r");
     let all = "print(db.execute('select count(*) from decision').fetchone()[0])";
     assert_eq!(
         scenario.database(all),
@@ -100,8 +101,8 @@ fn a_real_effect_below_the_bar_lands_by_claims_ledger_and_a_decision() {
             "--by",
             "P",
         ])
-        .expect_code(1)
-        .expect_text("REVERTED");
+        .expect_code(0)
+        .expect_text("recorded on run 1: land, by P: I like it run 1: REVERTED");
 
     // A claim that does not hold ends it before anything is measured.
     let scale = ("kernel.cu", "*= by", "*= by + 1.0f");
@@ -185,7 +186,7 @@ fn corrections_that_make_no_sense_are_refused() {
     correct("HEAD", "verdict", "REVERTED", "the base was wrong").expect_code(0);
     scenario
         .runner(&["show"])
-        .expect_text("REVERTED (corrected)");
+        .expect_text("REVERTED (corrected, was");
     for sql in [
         "delete from run",
         "update sample set value = 1",

@@ -7,6 +7,7 @@ use crate::model::{
     BenchEvidence, BenchJudgement, Better, Effect, Finding, Role, Sample, SampleRole, Side,
 };
 use crate::numbers::{self, EffectText, Finite};
+use crate::render::corrected::ShownBench;
 
 /// A bench with its result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -21,10 +22,12 @@ pub struct BenchView {
     pub role: Role,
     /// What the numbers say.
     pub finding: Finding,
-    /// The finding in words: `reaches the bar`.
-    pub finding_text: &'static str,
+    /// The finding in words: `reaches the bar`; after a correction, that it was not judged again.
+    pub finding_text: String,
     /// The effect in words; `None` without a valid pair.
     pub effect: Option<EffectText>,
+    /// The effect as judged, where it was corrected: `+4.88 % [+4.61, +5.15]`, or `none`.
+    pub effect_was: Option<String>,
     /// The bar as declared: `+1.5 %` or `>= 1,350 tok/s`.
     pub bar: Option<String>,
     /// The bar as an effect: `+1.5 %`.
@@ -40,7 +43,9 @@ pub struct BenchView {
     pub base_median_text: String,
     /// Head's.
     pub head_median_text: String,
-    /// The raw numbers.
+    /// The medians as judged, where one was corrected: `1,311.8 -> 1,352.4`.
+    pub medians_was: Option<String>,
+    /// The raw numbers that count.
     pub raw: BenchNumbers,
     /// Values that are missing, with the reason.
     pub missing: Vec<MissingView>,
@@ -126,14 +131,20 @@ pub struct SampleView {
     pub wall: String,
 }
 
-pub(super) fn bench_view(judged: &BenchJudgement, taken: Option<&BenchEvidence>) -> BenchView {
+pub(super) fn bench_view(
+    judged: &BenchJudgement,
+    shown: &ShownBench,
+    taken: Option<&BenchEvidence>,
+) -> BenchView {
     let samples = taken.map_or(&[][..], |t| t.samples.as_slice());
     let declared = judged
         .bar
         .map(|b| numbers::declared_bar(b, judged.better, &judged.unit));
     let finite = finite_effect(judged);
-    let effect =
-        finite.map(|e| numbers::effect_text(e.estimate, (e.low, e.high), judged.bar_percent));
+    let as_judged = finite.filter(|_| !shown.effect_corrected());
+    let effect = effect_words(shown.estimate.get(), shown.interval(), judged.bar_percent);
+    let medians_corrected =
+        shown.has_corrected("base_median") || shown.has_corrected("head_median");
     let bar_effect = match &effect {
         Some(effect) => effect.bar.clone(),
         None => judged.bar_percent.map(numbers::bar_percent),
@@ -144,15 +155,23 @@ pub(super) fn bench_view(judged: &BenchJudgement, taken: Option<&BenchEvidence>)
         better: judged.better,
         role: judged.role,
         finding: judged.finding,
-        finding_text: finding_text(judged),
+        finding_text: match shown.finding {
+            Some(_) => finding_text(judged).to_owned(),
+            None => format!("not judged again, was: {}", finding_text(judged)),
+        },
+        effect_was: shown.effect_corrected().then(|| effect_was(judged)),
+        medians_was: medians_corrected.then(|| {
+            let (base, head) = (optional(judged.base_median), optional(judged.head_median));
+            format!("{base} -> {head}")
+        }),
         bar: declared,
         bar_effect,
-        coverage: finite.map(|e| numbers::coverage(e.coverage)),
+        coverage: as_judged.map(|e| numbers::coverage(e.coverage)),
         range: finite.map(|e| range_text(&e)),
         positive: positive(judged.finding, judged.pairs_positive, judged.pairs),
-        base_median_text: optional(judged.base_median),
-        head_median_text: optional(judged.head_median),
-        raw: raw_numbers(judged),
+        base_median_text: optional(shown.base_median.get()),
+        head_median_text: optional(shown.head_median.get()),
+        raw: raw_numbers(judged, shown),
         missing: missing_views(samples),
         samples: sample_views(samples),
         effect,
@@ -164,8 +183,9 @@ pub(super) fn unjudged_view(taken: &BenchEvidence) -> UnjudgedBench {
     UnjudgedBench {
         name: taken.bench.clone(),
         text: format!(
-            "{} was measured but not judged ({launches} launches)",
-            taken.bench
+            "{} was measured but not judged ({})",
+            taken.bench,
+            numbers::counted(launches, "launch")
         ),
         missing: missing_views(&taken.samples),
         samples: sample_views(&taken.samples),
@@ -183,7 +203,11 @@ pub(super) fn positive(finding: Finding, positive: u32, pairs: u32) -> String {
 /// Names the benches where none was measured: `prefill (bar +1.5 %), decode (guard)`; `None`
 /// where one was.
 pub(super) fn not_measured_text(benches: &[BenchView]) -> Option<String> {
-    if benches.is_empty() || benches.iter().any(|b| b.finding != Finding::NotMeasured) {
+    if benches.is_empty()
+        || benches
+            .iter()
+            .any(|b| b.finding != Finding::NotMeasured || b.effect.is_some())
+    {
         return None;
     }
     let names: Vec<String> = benches
@@ -206,6 +230,32 @@ fn sample_views(samples: &[Sample]) -> Vec<SampleView> {
     numbered.map(|(i, s)| sample_view(i, s)).collect()
 }
 
+/// An effect in words; the interval is missing where it is not known for this estimate.
+pub(super) fn effect_words(
+    estimate: Option<f64>,
+    interval: Option<(f64, f64)>,
+    bar: Option<f64>,
+) -> Option<EffectText> {
+    let estimate = estimate.filter(|v| v.is_finite())?;
+    match interval.filter(|(low, high)| low.is_finite() && high.is_finite()) {
+        Some(ends) => Some(numbers::effect_text(estimate, ends, bar)),
+        None => Some(EffectText {
+            interval: numbers::MISSING.to_owned(),
+            ..numbers::effect_text(estimate, (estimate, estimate), bar)
+        }),
+    }
+}
+
+fn effect_was(judged: &BenchJudgement) -> String {
+    match finite_effect(judged) {
+        Some(e) => {
+            let words = numbers::effect_text(e.estimate, (e.low, e.high), judged.bar_percent);
+            format!("{} {}", words.estimate, words.interval)
+        }
+        None => "none".to_owned(),
+    }
+}
+
 /// The effect, unless one of its numbers is none.
 pub(super) fn finite_effect(judged: &BenchJudgement) -> Option<Effect> {
     judged.effect.filter(|e| {
@@ -224,18 +274,18 @@ fn optional(value: Option<f64>) -> String {
     value.map_or_else(|| numbers::MISSING.to_owned(), numbers::value)
 }
 
-fn raw_numbers(judged: &BenchJudgement) -> BenchNumbers {
+fn raw_numbers(judged: &BenchJudgement, shown: &ShownBench) -> BenchNumbers {
     let effect = |f: fn(&Effect) -> f64| Finite::from(judged.effect.as_ref().map(f));
     BenchNumbers {
-        estimate: effect(|e| e.estimate),
-        low: effect(|e| e.low),
-        high: effect(|e| e.high),
+        estimate: shown.estimate,
+        low: shown.low,
+        high: shown.high,
         coverage: effect(|e| e.coverage),
         min: effect(|e| e.min),
         max: effect(|e| e.max),
         bar: judged.bar_percent.into(),
-        base_median: judged.base_median.into(),
-        head_median: judged.head_median.into(),
+        base_median: shown.base_median,
+        head_median: shown.head_median,
         pairs: judged.pairs,
         pairs_missing: judged.pairs_missing,
         pairs_positive: judged.pairs_positive,
@@ -270,7 +320,7 @@ fn reason(sample: &Sample) -> String {
         .map_or_else(|| "no value".to_owned(), failure_text)
 }
 
-fn usable(sample: &Sample) -> Option<f64> {
+pub(super) fn usable(sample: &Sample) -> Option<f64> {
     sample.value.filter(|v| v.is_finite() && *v > 0.0)
 }
 
@@ -296,63 +346,4 @@ fn sample_view(index: usize, sample: &Sample) -> SampleView {
         wall_ms: Finite::new(sample.wall_ms),
         wall: numbers::duration(sample.wall_ms.clamp(0.0, 1e15) as u64),
     }
-}
-
-/// One planned pair as it came out.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct PairEffect {
-    /// The pair's index from 0.
-    pub pair: u32,
-    /// Throw-away or judged.
-    pub role: SampleRole,
-    /// The effect in percent, positive is better; `None` where a side has no value.
-    pub effect: Option<f64>,
-}
-
-/// The effect of every pair in order, throw-aways first; the last attempt with a value counts.
-pub(super) fn pair_effects(samples: &[Sample], better: Better) -> Vec<PairEffect> {
-    let mut places: Vec<(SampleRole, u32)> = Vec::new();
-    for sample in samples {
-        let pair = match sample.role {
-            SampleRole::ThrowAway => 0,
-            SampleRole::Pair => sample.pair,
-        };
-        if !places.contains(&(sample.role, pair)) {
-            places.push((sample.role, pair));
-        }
-    }
-    places.sort_by_key(|(role, pair)| (*role == SampleRole::Pair, *pair));
-    let value = |role, pair, side| {
-        samples
-            .iter()
-            .filter(|s| s.role == role && s.side == side)
-            .filter(|s| role == SampleRole::ThrowAway || s.pair == pair)
-            .filter_map(usable)
-            .next_back()
-    };
-    places
-        .into_iter()
-        .map(|(role, pair)| {
-            let base = value(role, pair, Side::Base);
-            let head = value(role, pair, Side::Head);
-            let effect = base.zip(head).map(|(b, h)| effect_percent(b, h, better));
-            PairEffect { pair, role, effect }
-        })
-        .collect()
-}
-
-fn effect_percent(base: f64, head: f64, better: Better) -> f64 {
-    let effect = 100.0 * (head / base).ln();
-    match better {
-        Better::Higher => effect,
-        Better::Lower => -effect,
-    }
-}
-
-/// The judged pairs' effects, for fixtures.
-#[cfg(test)]
-pub(in crate::render) fn valid_pair_effects(samples: &[Sample], better: Better) -> Vec<f64> {
-    let judged = pair_effects(samples, better);
-    let judged = judged.iter().filter(|p| p.role == SampleRole::Pair);
-    judged.filter_map(|p| p.effect).collect()
 }

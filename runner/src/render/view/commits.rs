@@ -6,6 +6,7 @@ use crate::model::{
     CommitInfo, Decision, DecisionAction, Registration, RoundKind, Source, UnixMillis,
 };
 use crate::numbers;
+use crate::render::corrected::in_words;
 use crate::render::input::CorrectionNote;
 
 /// A commit.
@@ -117,7 +118,7 @@ pub(super) fn registration_view(
 pub struct DecisionView {
     /// What it does with the lever.
     pub action: DecisionAction,
-    /// In a word for people: `keep` or `drop`.
+    /// In a word for people: `land` or `revert`, as `runner decide` has it.
     pub word: &'static str,
     /// Why.
     pub reason: String,
@@ -132,8 +133,8 @@ impl From<&Decision> for DecisionView {
         DecisionView {
             action: decision.action,
             word: match decision.action {
-                DecisionAction::Land => "keep",
-                DecisionAction::Revert => "drop",
+                DecisionAction::Land => "land",
+                DecisionAction::Revert => "revert",
             },
             reason: decision.reason.clone(),
             by: decision.by.clone(),
@@ -145,11 +146,11 @@ impl From<&Decision> for DecisionView {
 /// A correction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CorrectionView {
-    /// What is corrected.
+    /// What is corrected: `verdict`, `prefill estimate`.
     pub field: String,
-    /// As first recorded.
+    /// What counted before.
     pub old: String,
-    /// What counts.
+    /// What counts since.
     pub new: String,
     /// Why.
     pub reason: String,
@@ -161,10 +162,11 @@ pub struct CorrectionView {
 
 impl From<&CorrectionNote> for CorrectionView {
     fn from(note: &CorrectionNote) -> Self {
+        let (field, old, new) = in_words(note);
         CorrectionView {
-            field: note.field.clone(),
-            old: note.old.clone(),
-            new: note.new.clone(),
+            field,
+            old,
+            new,
             reason: note.reason.clone(),
             by: note.by.clone(),
             at: numbers::time(note.at),

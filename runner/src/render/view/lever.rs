@@ -2,24 +2,27 @@
 
 use serde::Serialize;
 
+use super::attempts::{AttemptView, attempt, attempt_views};
 use super::bench::{BenchView, UnjudgedBench, bench_view, not_measured_text, unjudged_view};
+use super::builds::{BuildView, build_views};
 use super::census::{CensusView, census_views};
 use super::code::{DeltaView, delta_view};
 use super::commits::{
     CommitView, CorrectionView, DecisionView, RegistrationView, registration_view,
 };
-use super::failure::failure_text;
 use super::gates::{
     ClaimsView, FaultView, GatesView, LogView, claims_view, fault_view, gates_view, log_view,
 };
 use super::rounds::{RoundsView, rounds_view};
-use super::setup::setup_facts;
+use super::setup::{MACHINE, TOOLCHAIN, essential, setup_facts};
 use super::verdict::VerdictView;
 use crate::model::{
-    BuildEvidence, DeviceState, Evidence, GateOutcome, Judgement, Reason, RevertEvidence, Side,
-    UnixMillis, Verdict, Weight,
+    DeviceState, Evidence, GateOutcome, Judgement, Reason, RevertEvidence, Side, UnixMillis,
+    Verdict, Weight,
 };
 use crate::numbers;
+use crate::render::attempts::newest_attempts;
+use crate::render::corrected::{Shown, shown};
 use crate::render::input::{LeverInput, RoundRow, lever_name};
 
 /// The most rounds shown before this one; the index has all.
@@ -43,8 +46,10 @@ pub struct LeverView {
     pub lever: String,
     /// The verdict.
     pub verdict: VerdictView,
-    /// One sentence on which a reviewer can act.
+    /// One sentence on which a reviewer can act; after a correction, what was corrected.
     pub headline: String,
+    /// The judge's sentence, where something was corrected since.
+    pub headline_was: Option<String>,
     /// Why, the decisive reasons first.
     pub reasons: Vec<ReasonView>,
     /// Whether there is more to say about the verdict than the headline does: a reason, a fault
@@ -71,6 +76,12 @@ pub struct LeverView {
     pub unjudged: Vec<UnjudgedBench>,
     /// Whether the benches' figures decide nothing, because the run was not in order.
     pub figures_void: bool,
+    /// The other runs of the same two commits, oldest first.
+    pub attempts: Vec<AttemptView>,
+    /// Which attempt this run is, from 1.
+    pub attempt: usize,
+    /// The run that this one repeats, where it is a replay.
+    pub replay_of: Option<String>,
     /// The campaign's latest rounds with this run as the last.
     pub rounds: RoundsView,
     /// What changed in the code; `None` where it was not inspected.
@@ -93,8 +104,12 @@ pub struct LeverView {
     pub device: String,
     /// The machine.
     pub machine: Vec<Fact>,
+    /// What matters most of it.
+    pub machine_brief: Vec<Fact>,
     /// The toolchain.
     pub toolchain: Vec<Fact>,
+    /// What matters most of it.
+    pub toolchain_brief: Vec<Fact>,
     /// What was run, from the config.
     pub setup: Vec<Fact>,
     /// When the run began, for people.
@@ -125,32 +140,6 @@ pub struct ReasonView {
     pub in_headline: bool,
 }
 
-/// One side's build.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct BuildView {
-    /// The side.
-    pub side: Side,
-    /// `built in 41.2 s`, `reused (first built in 41.2 s)` or `failed: exit status 2`.
-    pub text: String,
-    /// Whether it succeeded.
-    pub ok: bool,
-    /// The compiler's first error.
-    pub first_error: Option<String>,
-    /// The built files: path, size, SHA-256.
-    pub outputs: Vec<OutputView>,
-}
-
-/// One built file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct OutputView {
-    /// Relative to the worktree.
-    pub path: String,
-    /// Its size.
-    pub size: String,
-    /// Its name in the artefact store.
-    pub sha256: String,
-}
-
 /// A revert.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RevertView {
@@ -170,7 +159,8 @@ pub struct RevertView {
 pub fn lever_view(input: &LeverInput<'_>) -> LeverView {
     let evidence = input.evidence;
     let judgement = input.judgement;
-    let benches = bench_views(input);
+    let shown = shown(judgement, input.corrections);
+    let benches = bench_views(input, &shown);
     let not_measured = not_measured_text(&benches);
     LeverView {
         run_id: input.run_id.to_owned(),
@@ -178,8 +168,8 @@ pub fn lever_view(input: &LeverInput<'_>) -> LeverView {
         campaign_title: evidence.config.campaign.title.clone(),
         round: evidence.registration.round.clone(),
         lever: lever_name(&evidence.registration, &evidence.commits.head.subject),
-        verdict: judgement.verdict.into(),
-        headline: judgement.headline.clone(),
+        verdict: VerdictView::corrected(shown.verdict, judgement.verdict),
+        headline_was: shown.corrected.then(|| judgement.headline.clone()),
         reasons: reason_views(judgement),
         has_why: evidence.revert.is_some()
             || !evidence.faults.is_empty()
@@ -195,8 +185,12 @@ pub fn lever_view(input: &LeverInput<'_>) -> LeverView {
         builds: build_views(evidence),
         benches,
         unjudged: unjudged_views(input),
-        figures_void: not_measured.is_none() && figures_are_void(judgement.verdict),
+        figures_void: not_measured.is_none() && figures_are_void(shown.verdict),
         not_measured,
+        headline: shown.headline,
+        attempts: attempt_views(input),
+        attempt: attempt(input),
+        replay_of: input.replay_of.clone(),
         rounds: campaign_table(input),
         delta: evidence
             .code
@@ -222,7 +216,9 @@ pub fn lever_view(input: &LeverInput<'_>) -> LeverView {
             DeviceState::Absent { reason } => format!("none: {reason}"),
         },
         machine: facts(input.machine),
+        machine_brief: essential(&facts(input.machine), &MACHINE),
         toolchain: facts(input.toolchain),
+        toolchain_brief: essential(&facts(input.toolchain), &TOOLCHAIN),
         setup: setup_facts(&evidence.config),
         started_at: numbers::time(input.started_at),
         started_ms: input.started_at,
@@ -255,13 +251,14 @@ fn figures_are_void(verdict: Verdict) -> bool {
     )
 }
 
-fn bench_views(input: &LeverInput<'_>) -> Vec<BenchView> {
+fn bench_views(input: &LeverInput<'_>, shown: &Shown) -> Vec<BenchView> {
     let taken = &input.evidence.benches;
-    input
-        .judgement
-        .benches
-        .iter()
-        .map(|judged| bench_view(judged, taken.iter().find(|t| t.bench == judged.bench)))
+    let judged = input.judgement.benches.iter().zip(&shown.benches);
+    judged
+        .map(|(judged, shown)| {
+            let taken = taken.iter().find(|t| t.bench == judged.bench);
+            bench_view(judged, shown, taken)
+        })
         .collect()
 }
 
@@ -275,45 +272,20 @@ fn unjudged_views(input: &LeverInput<'_>) -> Vec<UnjudgedBench> {
 }
 
 fn campaign_table(input: &LeverInput<'_>) -> RoundsView {
-    let earlier = input.previous_rounds.len().saturating_sub(RECENT_ROUNDS);
-    let mut rows = input.previous_rounds[earlier..].to_vec();
-    let mut own = RoundRow::from_run(
-        input.run_id,
-        input.started_at,
-        input.evidence,
-        input.judgement,
-    );
-    own.corrected = !input.corrections.is_empty();
-    rows.push(own);
+    let own = RoundRow::from_run(input);
+    let before = match input.replay_of {
+        // A replay is no attempt: what it repeats stays in the table.
+        Some(_) => {
+            let mut rows = newest_attempts(input.previous_rounds);
+            rows.push(own);
+            rows
+        }
+        None => newest_attempts(&[input.previous_rounds, &[own]].concat()),
+    };
+    let earlier = before.len().saturating_sub(RECENT_ROUNDS + 1);
     RoundsView {
         earlier,
-        ..rounds_view(&rows, Some(input.run_id))
-    }
-}
-
-fn build_views(evidence: &Evidence) -> Vec<BuildView> {
-    let of = |side| Some(build_view(side, evidence.builds.get(side).as_ref()?));
-    Side::BOTH.into_iter().filter_map(of).collect()
-}
-
-fn build_view(side: Side, build: &BuildEvidence) -> BuildView {
-    let wall = numbers::duration(build.wall_ms);
-    let text = match &build.failure {
-        Some(failure) => format!("failed after {wall}: {}", failure_text(failure)),
-        None if build.cached => format!("reused (first built in {wall})"),
-        None => format!("built in {wall}"),
-    };
-    let output = |file: &crate::model::OutputFile| OutputView {
-        path: file.path.clone(),
-        size: numbers::bytes(file.bytes),
-        sha256: file.artifact.to_string(),
-    };
-    BuildView {
-        side,
-        text,
-        ok: build.failure.is_none(),
-        first_error: build.first_error.clone(),
-        outputs: build.outputs.iter().map(output).collect(),
+        ..rounds_view(&before[earlier..], Some(input.run_id))
     }
 }
 

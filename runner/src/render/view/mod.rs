@@ -1,7 +1,9 @@
 //! The views: what each output shows, already in words and in the order to show it, with the raw
 //! numbers beside for scripts. Built here, never changed by an output.
 
+mod attempts;
 mod bench;
+mod builds;
 mod census;
 mod code;
 mod commits;
@@ -9,14 +11,15 @@ mod compare;
 mod failure;
 mod gates;
 mod lever;
+mod pairs;
 mod plot;
 mod rounds;
 mod setup;
 mod verdict;
 
-#[cfg(test)]
-pub(super) use bench::valid_pair_effects;
+pub use attempts::AttemptView;
 pub use bench::{BenchView, MissingView, SampleView, UnjudgedBench};
+pub use builds::{BuildView, OutputView};
 pub use census::{CensusRow, CensusView};
 pub use code::{Change, DeltaView, KernelRow, Trend, delta_view, resource_summary};
 pub use commits::{CommitView, CorrectionView, DecisionView, RegistrationView};
@@ -24,7 +27,9 @@ pub use compare::{BenchComparison, CompareView, ComparedRun, Difference, compare
 pub use failure::failure_text;
 pub(crate) use gates::stage_word;
 pub use gates::{ClaimView, ClaimsView, FaultView, FigureView, GateView, GatesView, LogView};
-pub use lever::{BuildView, Fact, LeverView, ReasonView, RevertView, lever_view};
+pub use lever::{Fact, LeverView, ReasonView, RevertView, lever_view};
+#[cfg(test)]
+pub(super) use pairs::valid_pair_effects;
 pub use plot::{Plot, plot};
 pub use rounds::{RoundCell, RoundView, RoundsView, Strip, rounds_view};
 pub use verdict::{Tone, VerdictView};

@@ -3,14 +3,18 @@
 
 use serde::Serialize;
 
-use super::bench::{finite_effect, pair_effects};
+use super::bench::finite_effect;
+use super::pairs::{PairEffect, pair_effects};
 use crate::model::{BenchEvidence, BenchJudgement, SampleRole};
 use crate::numbers::{self, Finite};
 
 const WIDTH: f64 = 660.0;
 const HEIGHT: f64 = 290.0;
+/// The least room beside the drawing area; wide labels get more.
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 104.0;
+/// Between a label and the drawing area, and beyond it.
+const LABEL_GAPS: f64 = 14.0;
 const TOP: f64 = 16.0;
 const BOTTOM: f64 = 54.0;
 
@@ -54,6 +58,8 @@ pub struct Plot {
     pub band: Option<Band>,
     /// The pairs.
     pub points: Vec<Point>,
+    /// Whether figures of the bench were corrected: the plot shows what was measured and judged.
+    pub corrected: bool,
     /// Whether any point was drawn at the edge.
     pub has_far: bool,
     /// Whether there are throw-aways.
@@ -149,12 +155,17 @@ pub fn plot(id: usize, judged: &BenchJudgement, taken: &BenchEvidence) -> Option
         .filter(|e| e.is_finite())
         .collect();
     let scale = scale(&effects, judged);
-    let step = (WIDTH - LEFT - RIGHT) / pairs.len() as f64;
+    let ticks = ticks(&scale);
+    let (estimate, bar) = marks(judged, &scale);
+    let left = room(LEFT, ticks.iter().map(|tick| tick.label.as_str()));
+    let named = estimate.iter().chain(&bar).map(|mark| mark.label.as_str());
+    let right = WIDTH - room(RIGHT, named);
+    let step = (right - left) / pairs.len() as f64;
     let mut points = Vec::new();
     let mut labels = Vec::new();
     let label_every = pairs.len().div_ceil(16).max(1);
     for (i, pair) in pairs.iter().enumerate() {
-        let x = LEFT + (i as f64 + 0.5) * step;
+        let x = left + (i as f64 + 0.5) * step;
         points.push(point(x, pair, &scale));
         let label = match pair.role {
             SampleRole::ThrowAway => "t".to_owned(),
@@ -167,19 +178,18 @@ pub fn plot(id: usize, judged: &BenchJudgement, taken: &BenchEvidence) -> Option
             });
         }
     }
-    let (estimate, bar) = marks(judged, &scale);
     Some(Plot {
         bench: judged.bench.clone(),
         id,
         description: description(judged, &pairs),
         width: Finite::new(WIDTH),
         height: Finite::new(HEIGHT),
-        left: Finite::new(LEFT),
-        right: Finite::new(WIDTH - RIGHT),
-        plot_width: Finite::new(WIDTH - RIGHT - LEFT),
+        left: Finite::new(left),
+        right: Finite::new(right),
+        plot_width: Finite::new(right - left),
         top: Finite::new(TOP),
         bottom: Finite::new(HEIGHT - BOTTOM),
-        ticks: ticks(&scale),
+        ticks,
         pairs: labels,
         zero: tenth(scale.y(0.0)),
         bar,
@@ -188,6 +198,7 @@ pub fn plot(id: usize, judged: &BenchJudgement, taken: &BenchEvidence) -> Option
             y: tenth(scale.y(e.high)),
             height: tenth((scale.y(e.low) - scale.y(e.high)).max(1.0)),
         }),
+        corrected: false,
         has_far: points.iter().any(|p| p.far.is_some()),
         has_throw_away: points.iter().any(|p| p.shape == Shape::ThrowAway),
         has_missing: points.iter().any(|p| p.shape == Shape::Missing),
@@ -195,7 +206,28 @@ pub fn plot(id: usize, judged: &BenchJudgement, taken: &BenchEvidence) -> Option
     })
 }
 
-fn point(x: f64, pair: &super::bench::PairEffect, scale: &Scale) -> Point {
+/// The room beside the drawing area: the usual, or what the widest label takes.
+fn room<'a>(least: f64, labels: impl Iterator<Item = &'a str>) -> f64 {
+    labels
+        .map(|label| (label_width(label) + LABEL_GAPS).ceil())
+        .fold(least, f64::max)
+}
+
+/// The width of a label in the plot's units, as set in the widest of the usual fonts (DejaVu Sans
+/// Bold at the style sheet's 14.5 units): a narrower font only leaves room.
+fn label_width(label: &str) -> f64 {
+    const SIZE: f64 = 14.5;
+    let of = |c: char| match c {
+        '0'..='9' => 0.70,
+        ' ' | '.' => 0.38,
+        '%' => 1.01,
+        '+' | '\u{2212}' | '-' => 0.84,
+        _ => 0.72,
+    };
+    SIZE * label.chars().map(of).sum::<f64>()
+}
+
+fn point(x: f64, pair: &PairEffect, scale: &Scale) -> Point {
     let name = match pair.role {
         SampleRole::ThrowAway => "throw-away launches (not judged)".to_owned(),
         SampleRole::Pair => format!("pair {}", pair.pair + 1),
@@ -328,12 +360,12 @@ fn marks(judged: &BenchJudgement, scale: &Scale) -> (Option<Mark>, Option<Mark>)
     )
 }
 
-fn description(judged: &BenchJudgement, pairs: &[super::bench::PairEffect]) -> String {
+fn description(judged: &BenchJudgement, pairs: &[PairEffect]) -> String {
     let judged_pairs = pairs.iter().filter(|p| p.role == SampleRole::Pair);
     let missing = judged_pairs.clone().filter(|p| p.effect.is_none()).count();
     let mut text = format!(
-        "Effect of each of {} pairs on {}, in percent and in the order taken",
-        judged_pairs.count(),
+        "Effect of each of {} on {}, in percent and in the order taken",
+        numbers::counted(judged_pairs.count(), "pair"),
         judged.bench
     );
     if let Some(e) = finite_effect(judged) {
@@ -350,4 +382,42 @@ fn description(judged: &BenchJudgement, pairs: &[super::bench::PairEffect]) -> S
         text.push_str(&format!("; {missing} missing"));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Better;
+    use crate::render::fixtures;
+
+    #[test]
+    fn labels_have_room_on_both_sides() {
+        let fixture = fixtures::landed();
+        for (percent, wide) in [(2.0, false), (150.0, true), (-2500.0, true)] {
+            let mut judged = fixture.judgement.benches[0].clone();
+            judged.effect = judged.effect.map(|effect| crate::model::Effect {
+                estimate: percent,
+                low: percent - 0.5,
+                high: percent + 0.5,
+                ..effect
+            });
+            let taken =
+                fixtures::bench_evidence("prefill", 1311.8, Better::Higher, &[Some(percent); 3]);
+            let plot = plot(0, &judged, &taken).expect("pairs");
+            let (left, right) = (
+                plot.left.get().unwrap_or(0.0),
+                plot.right.get().unwrap_or(0.0),
+            );
+            for tick in &plot.ticks {
+                let begins = left - 10.0 - label_width(&tick.label);
+                assert!(begins >= 0.0, "{} begins at {begins}", tick.label);
+            }
+            for mark in plot.estimate.iter().chain(&plot.bar) {
+                let ends = right + 8.0 + label_width(&mark.label);
+                assert!(ends <= WIDTH, "{} ends at {ends}", mark.label);
+            }
+            assert_eq!(left > LEFT, wide, "{percent}: {left}");
+        }
+        assert!(label_width("+150 %") + 10.0 > LEFT, "what was cut off");
+    }
 }

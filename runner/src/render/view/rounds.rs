@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::bench::positive;
+use super::bench::{effect_words, positive};
 use super::commits::DecisionView;
 use super::verdict::VerdictView;
 use crate::model::{Finding, Role};
@@ -58,6 +58,10 @@ pub struct RoundView {
     pub corrected: bool,
     /// The decision.
     pub decision: Option<DecisionView>,
+    /// Which attempt at its pair of commits it is, from 1.
+    pub attempt: usize,
+    /// The run ids of the earlier ones.
+    pub earlier_attempts: Vec<String>,
     /// Whether this is the run that the page or comment is about.
     pub current: bool,
 }
@@ -71,6 +75,8 @@ pub struct RoundCell {
     pub named: bool,
     /// Target or guard.
     pub role: Role,
+    /// The judged estimate, where that was corrected: `+4.88 %`.
+    pub was: Option<String>,
     /// The effect in words; `None` without data.
     pub effect: Option<EffectText>,
     /// Why there is no effect: `no data` or `not measured`.
@@ -144,7 +150,7 @@ fn round_view(row: &RoundRow) -> RoundView {
             .clone()
             .unwrap_or_else(|| numbers::MISSING.to_owned()),
         lever: row.lever.clone(),
-        verdict: row.verdict.into(),
+        verdict: VerdictView::corrected(row.verdict, row.judged_verdict),
         cells: Vec::new(),
         resources: row.resources.clone(),
         date: numbers::day(row.date),
@@ -154,6 +160,8 @@ fn round_view(row: &RoundRow) -> RoundView {
         link: row.link.as_deref().and_then(text::link_target),
         corrected: row.corrected,
         decision: row.decision.as_ref().map(DecisionView::from),
+        attempt: row.attempt,
+        earlier_attempts: row.earlier.clone(),
         current: false,
     }
 }
@@ -172,15 +180,12 @@ fn cells(row: &RoundRow, scales: &[(&str, f64)], shared: bool) -> Vec<Vec<RoundC
 }
 
 fn cell(bench: &RoundBench, scale: f64, named: bool) -> RoundCell {
-    let effect = bench
-        .estimate
-        .zip(bench.interval)
-        .filter(|(e, (low, high))| [e, low, high].iter().all(|v| v.is_finite()))
-        .map(|(e, interval)| numbers::effect_text(e, interval, bench.bar_percent));
+    let effect = effect_words(bench.estimate, bench.interval, bench.bar_percent);
     RoundCell {
         bench: bench.bench.clone(),
         named,
         role: bench.role,
+        was: bench.estimate_was.map(|was| numbers::percent(was, None)),
         strip: effect.as_ref().and_then(|_| strip(bench, scale)),
         effect,
         without: match bench.finding {
@@ -216,7 +221,9 @@ fn scale(rows: &[RoundRow], bench: &str) -> f64 {
 }
 
 fn strip(bench: &RoundBench, scale: f64) -> Option<Strip> {
-    let (low, high) = bench.interval?;
+    let (low, high) = bench
+        .interval
+        .filter(|(low, high)| low.is_finite() && high.is_finite())?;
     let at = |v: f64| (v / scale + 1.0) / 2.0 * STRIP_WIDTH;
     let round = |x: f64| Finite::new((x * 10.0).round() / 10.0);
     let inside = |x: f64| x.clamp(0.0, STRIP_WIDTH);

@@ -2,6 +2,7 @@
 
 use super::lever::{Fact, fact};
 use crate::config::{CommandLine, Config, Cuda, Probe, Protocol};
+use crate::numbers::counted;
 use crate::render::text;
 
 /// What was built and run, from the effective config.
@@ -12,8 +13,11 @@ pub(super) fn setup_facts(config: &Config) -> Vec<Fact> {
         Cuda::None => "none".to_owned(),
     };
     let protocol = match config.protocol {
-        Protocol::Pairs(n) => format!("fixed, {n} pairs"),
-        Protocol::Samples(n) => format!("fixed, {n} samples of each side, in pairs"),
+        Protocol::Pairs(n) => format!("fixed, {}", counted(n as usize, "pair")),
+        Protocol::Samples(n) => {
+            let samples = counted(n as usize, "sample");
+            format!("fixed, {samples} of each side, in pairs")
+        }
     };
     let mut out = vec![
         fact("CUDA", cuda),
@@ -56,4 +60,24 @@ fn probe_text(probe: &Probe) -> String {
         Probe::Command(command) => command_text(command),
         Probe::Harness(name) => format!("harness, as {name}"),
     }
+}
+
+/// What matters most of a machine; `device` stands for all devices.
+pub(super) const MACHINE: [&str; 5] = ["device", "driver", "processor", "system", "fingerprint"];
+
+/// What matters most of a toolchain; the host compiler is g++ for nvcc.
+pub(super) const TOOLCHAIN: [&str; 5] = ["source", "nvcc", "nvdisasm", "g++", "fingerprint"];
+
+/// The facts of those names; all of them where the description is of an unknown kind.
+pub(super) fn essential(facts: &[Fact], names: &[&str]) -> Vec<Fact> {
+    if !facts.iter().any(|fact| fact.name == "fingerprint") {
+        return facts.to_vec();
+    }
+    let is_named = |fact: &&Fact| {
+        let name = fact
+            .name
+            .trim_end_matches(|c: char| c == ' ' || c.is_ascii_digit());
+        names.contains(&name)
+    };
+    facts.iter().filter(is_named).cloned().collect()
 }

@@ -9,6 +9,8 @@ use crate::model::Verdict;
 pub struct VerdictView {
     /// The word: `LANDED (sub-bar)`.
     pub word: &'static str,
+    /// The judge's word, where the verdict was corrected to another one.
+    pub was: Option<&'static str>,
     /// The key in JSON, URLs and style classes: `landed-sub-bar`.
     pub key: Verdict,
     /// A mark for Markdown.
@@ -53,10 +55,30 @@ impl From<Verdict> for VerdictView {
         };
         VerdictView {
             word: verdict.word(),
+            was: None,
             key: verdict,
             icon,
             symbol,
             tone,
+        }
+    }
+}
+
+impl VerdictView {
+    /// The verdict that counts, with what the judge said.
+    pub fn corrected(counts: Verdict, judged: Verdict) -> Self {
+        VerdictView {
+            was: (counts != judged).then(|| judged.word()),
+            ..counts.into()
+        }
+    }
+
+    /// The word, and in brackets that something was corrected: `REVERTED (corrected, was LANDED)`.
+    pub fn text(&self, corrected: bool) -> String {
+        match (self.was, corrected) {
+            (Some(was), _) => format!("{} (corrected, was {was})", self.word),
+            (None, true) => format!("{} (corrected)", self.word),
+            (None, false) => self.word.to_owned(),
         }
     }
 }
