@@ -7,6 +7,7 @@ use crate::model::{
     BenchEvidence, BenchJudgement, Better, Effect, Finding, Role, Sample, SampleRole, Side,
 };
 use crate::numbers::{self, EffectText, Finite};
+use crate::stats::pair_effect;
 
 /// A bench with its result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -335,18 +336,10 @@ pub(super) fn pair_effects(samples: &[Sample], better: Better) -> Vec<PairEffect
         .map(|(role, pair)| {
             let base = value(role, pair, Side::Base);
             let head = value(role, pair, Side::Head);
-            let effect = base.zip(head).map(|(b, h)| effect_percent(b, h, better));
+            let effect = base.zip(head).map(|(b, h)| pair_effect(b, h, better));
             PairEffect { pair, role, effect }
         })
         .collect()
-}
-
-fn effect_percent(base: f64, head: f64, better: Better) -> f64 {
-    let effect = 100.0 * (head / base).ln();
-    match better {
-        Better::Higher => effect,
-        Better::Lower => -effect,
-    }
 }
 
 /// The judged pairs' effects, for fixtures.
