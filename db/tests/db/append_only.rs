@@ -194,6 +194,7 @@ async fn a_commit_takes_its_pack_once() {
     assert!(!db::commit_set_pack(&mut tx, &sha, &second).await.unwrap());
     let again = db::Commit {
         pack_artifact: Some(second),
+        pack_base: None,
         ..commit(1)
     };
     db::commit_upsert(&mut tx, &again).await.unwrap();

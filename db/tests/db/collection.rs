@@ -301,6 +301,7 @@ async fn files_that_are_missing_are_found_and_noted() {
     let pack = world.put(&mut tx, "a pack").await;
     let with_pack = Commit {
         pack_artifact: Some(pack.clone()),
+        pack_base: None,
         ..commit(1)
     };
     db::commit_upsert(&mut tx, &with_pack).await.unwrap();

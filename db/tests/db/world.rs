@@ -115,6 +115,7 @@ pub fn commit(n: u32) -> Commit {
         author: "A. Person".into(),
         committed_at: i64::from(n) * DAY,
         pack_artifact: None,
+        pack_base: None,
     }
 }
 

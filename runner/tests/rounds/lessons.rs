@@ -496,3 +496,28 @@ fn a_round_without_a_lever_is_measured_or_analysed() {
             .is_none_or(Vec::is_empty)
     );
 }
+
+#[test]
+fn a_later_round_is_replayed_when_the_repository_is_lost() {
+    let scenario = with_head("engine: faster", FASTER.0, FASTER.1);
+    scenario.write("notes.md", "kept from round to round\n");
+    scenario.run(&[]).expect_verdict("LANDED");
+    scenario.edit("engine.c", FASTER.1, "#define SPEED 110.0");
+    scenario.commit("engine: faster still");
+    let run = scenario.run(&[]).expect_verdict("LANDED");
+    let id = run.at("/run/id").to_string();
+    std::fs::remove_dir_all(scenario.repo()).expect("removed");
+    std::fs::remove_dir_all(scenario.path("cache")).expect("removed");
+    // Another repository is at hand, which has nothing to do with it.
+    std::fs::create_dir(scenario.repo()).expect("a folder");
+    scenario.git(&["init", "-q", "-b", "main"]);
+    scenario.write("other.txt", "other\n");
+    scenario.commit("other: a file");
+    let outcome = scenario.runner(&["replay", &id]);
+    assert!(
+        outcome.stdout.contains("code     SAME"),
+        "{}",
+        outcome.text()
+    );
+    outcome.expect_code(0);
+}
