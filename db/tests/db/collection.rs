@@ -88,7 +88,7 @@ async fn what_a_landed_round_or_a_base_needs_stays() {
     judged(&world, 4, "landed-sub-bar").await;
     let mut tx = world.db.write().await.unwrap();
     let pack = world.put(&mut tx, "the pack of commit 3").await;
-    db::commit_set_pack(&mut tx, &commit(3).sha, &pack)
+    db::commit_set_pack(&mut tx, &commit(3).sha, &crate::world::whole(&pack))
         .await
         .unwrap();
     tx.commit().await.unwrap();

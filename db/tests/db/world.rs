@@ -216,3 +216,11 @@ pub fn judgement(verdict: &str) -> NewJudgement {
         reason: "measured".into(),
     }
 }
+
+/// A commit's pack that needs no other.
+pub fn whole(artifact: &str) -> db::CommitPack {
+    db::CommitPack {
+        artifact: artifact.to_owned(),
+        base: None,
+    }
+}
