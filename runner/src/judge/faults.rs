@@ -115,7 +115,7 @@ pub(super) fn builds(evidence: &Evidence, reasons: &mut Reasons) -> Option<Rulin
         (Some(base), _, [Some(why), _]) => (
             Verdict::EnvInvalid,
             format!(
-                "base does not build: {}; {head_too}",
+                "base does not build: {}; {head_too}; give a base that builds with --base",
                 build_words(base, why)
             ),
         ),

@@ -641,7 +641,14 @@ fn revert(equal: Option<bool>) -> Option<RevertEvidence> {
 
 #[test]
 fn reverts_are_verified_by_machine_code() {
+    // Against another base it says nothing about what was measured.
     let judgement = changed(|e| e.revert = revert(Some(true)));
+    expect(&judgement, Verdict::Landed, &["prefill"]);
+    expect_reason(&judgement, Weight::Note, "judged like any lever");
+    let judgement = changed(|e| {
+        e.commits.base.sha = sha('c');
+        e.revert = revert(Some(true));
+    });
     expect(
         &judgement,
         Verdict::Reverted,

@@ -113,6 +113,17 @@ impl Verdict {
     }
 }
 
+impl Judgement {
+    /// The exit status of `runner run`: the verdict's, and 0 for a verified revert, which may be
+    /// kept as it is.
+    pub fn exit_code(&self) -> u8 {
+        match (self.verdict, self.revert_verified) {
+            (Verdict::Reverted, Some(true)) if self.benches.iter().all(|b| b.pairs == 0) => 0,
+            (verdict, _) => verdict.exit_code(),
+        }
+    }
+}
+
 impl std::fmt::Display for Verdict {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.word())

@@ -521,3 +521,40 @@ fn a_later_round_is_replayed_when_the_repository_is_lost() {
     );
     outcome.expect_code(0);
 }
+
+#[test]
+fn trailers_that_cannot_be_read_are_an_error_and_no_round() {
+    let scenario = with_head("engine: faster\n\nBars: speed +1%", FASTER.0, FASTER.1);
+    let outcome = scenario.runner(&["run"]).expect_code(2);
+    assert!(outcome.stderr.contains("Bars"), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("git commit --amend"),
+        "{}",
+        outcome.stderr
+    );
+    let list = scenario.runner(&["show", "--json"]);
+    assert!(!list.stdout.contains("\"id\""), "{}", list.text());
+    let check = scenario.runner(&["check"]);
+    assert!(check.stdout.contains("trailers: HEAD"), "{}", check.text());
+}
+
+#[test]
+fn trailers_between_base_and_head_are_named() {
+    let scenario = with_head("engine: faster\n\nRound: r1", FASTER.0, FASTER.1);
+    scenario.edit("engine.c", FASTER.1, "#define SPEED 106.0");
+    scenario.commit("engine: faster still");
+    let run = scenario.run(&["--base", "HEAD~2"]).expect_verdict("LANDED");
+    let notes = run.at("/evidence/notes").to_string();
+    assert!(notes.contains("do not count"), "{notes}");
+}
+
+#[test]
+fn a_verified_revert_may_be_kept() {
+    let scenario = with_head("engine: slower", FASTER.0, "#define SPEED 95.0");
+    scenario.git(&["revert", "--no-edit", "HEAD"]);
+    scenario
+        .run(&[])
+        .expect_verdict("REVERTED")
+        .outcome
+        .expect_code(0);
+}
