@@ -75,9 +75,13 @@ impl Context {
             Err(error @ RecordError::NothingFound(_)) => error,
             other => return other,
         };
-        match self.commit(text).await {
-            Some(commit) => records.resolve_commit(&commit).await,
-            None => Err(unknown),
+        let Some(commit) = self.commit(text).await else {
+            return Err(unknown);
+        };
+        match records.resolve_commit(&commit).await {
+            // As the person typed it, not as git spells it.
+            Err(RecordError::NothingFound(_)) => Err(unknown),
+            found => found,
         }
     }
 
