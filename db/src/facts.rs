@@ -61,14 +61,16 @@ pub struct Commit {
     pub committed_at: i64,
     /// The artefact that holds the commit itself.
     pub pack_artifact: Option<String>,
+    /// The commit whose pack has to be restored first; `None` for a pack that is whole.
+    pub pack_base: Option<String>,
 }
 
 /// Stores a commit once; a known one without a pack takes the given one.
 pub async fn commit_upsert(conn: &mut Conn, commit: &Commit) -> Result<()> {
     sqlx::query!(
         "INSERT INTO git_commit (sha, tree, patch_id, parent, subject, message, author,
-                                 committed_at, pack_artifact)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (sha) DO NOTHING",
+                                 committed_at, pack_artifact, pack_base)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (sha) DO NOTHING",
         commit.sha,
         commit.tree,
         commit.patch_id,
@@ -77,22 +79,40 @@ pub async fn commit_upsert(conn: &mut Conn, commit: &Commit) -> Result<()> {
         commit.message,
         commit.author,
         commit.committed_at,
-        commit.pack_artifact
+        commit.pack_artifact,
+        commit.pack_base
     )
     .execute(&mut *conn)
     .await
     .doing("store a commit")?;
     match &commit.pack_artifact {
-        Some(pack) => commit_set_pack(conn, &commit.sha, pack).await.map(drop),
+        Some(pack) => {
+            let pack = CommitPack {
+                artifact: pack.clone(),
+                base: commit.pack_base.clone(),
+            };
+            commit_set_pack(conn, &commit.sha, &pack).await.map(drop)
+        }
         None => Ok(()),
     }
 }
 
+/// Where a commit itself is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitPack {
+    /// The artefact.
+    pub artifact: String,
+    /// The commit whose pack has to be restored first; `None` for a pack that is whole.
+    pub base: Option<String>,
+}
+
 /// Adds the pack to a commit that has none; whether it was added.
-pub async fn commit_set_pack(conn: &mut Conn, sha: &str, artifact: &str) -> Result<bool> {
+pub async fn commit_set_pack(conn: &mut Conn, sha: &str, pack: &CommitPack) -> Result<bool> {
     let done = sqlx::query!(
-        "UPDATE git_commit SET pack_artifact = ? WHERE sha = ? AND pack_artifact IS NULL",
-        artifact,
+        "UPDATE git_commit SET pack_artifact = ?, pack_base = ?
+         WHERE sha = ? AND pack_artifact IS NULL",
+        pack.artifact,
+        pack.base,
         sha
     )
     .execute(conn)
@@ -112,7 +132,7 @@ pub async fn commits_by_prefix(conn: &mut Conn, prefix: &str) -> Result<Vec<Comm
     sqlx::query_as!(
         Commit,
         "SELECT sha, tree, patch_id, parent, subject, message, author, committed_at,
-                pack_artifact
+                pack_artifact, pack_base
          FROM git_commit WHERE sha >= ?1 AND sha < ?1 || 'g' ORDER BY sha LIMIT 100",
         prefix
     )

@@ -190,10 +190,19 @@ async fn a_commit_takes_its_pack_once() {
     let first = world.put(&mut tx, "pack 1").await;
     let second = world.put(&mut tx, "pack 2").await;
     let sha = commit(1).sha;
-    assert!(db::commit_set_pack(&mut tx, &sha, &first).await.unwrap());
-    assert!(!db::commit_set_pack(&mut tx, &sha, &second).await.unwrap());
+    assert!(
+        db::commit_set_pack(&mut tx, &sha, &crate::world::whole(&first))
+            .await
+            .unwrap()
+    );
+    assert!(
+        !db::commit_set_pack(&mut tx, &sha, &crate::world::whole(&second))
+            .await
+            .unwrap()
+    );
     let again = db::Commit {
         pack_artifact: Some(second),
+        pack_base: None,
         ..commit(1)
     };
     db::commit_upsert(&mut tx, &again).await.unwrap();

@@ -88,7 +88,7 @@ async fn what_a_landed_round_or_a_base_needs_stays() {
     judged(&world, 4, "landed-sub-bar").await;
     let mut tx = world.db.write().await.unwrap();
     let pack = world.put(&mut tx, "the pack of commit 3").await;
-    db::commit_set_pack(&mut tx, &commit(3).sha, &pack)
+    db::commit_set_pack(&mut tx, &commit(3).sha, &crate::world::whole(&pack))
         .await
         .unwrap();
     tx.commit().await.unwrap();
@@ -301,6 +301,7 @@ async fn files_that_are_missing_are_found_and_noted() {
     let pack = world.put(&mut tx, "a pack").await;
     let with_pack = Commit {
         pack_artifact: Some(pack.clone()),
+        pack_base: None,
         ..commit(1)
     };
     db::commit_upsert(&mut tx, &with_pack).await.unwrap();

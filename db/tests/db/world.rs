@@ -115,6 +115,7 @@ pub fn commit(n: u32) -> Commit {
         author: "A. Person".into(),
         committed_at: i64::from(n) * DAY,
         pack_artifact: None,
+        pack_base: None,
     }
 }
 
@@ -213,5 +214,13 @@ pub fn judgement(verdict: &str) -> NewJudgement {
         json: r#"{"schema":1}"#.into(),
         judge_version: "1".into(),
         reason: "measured".into(),
+    }
+}
+
+/// A commit's pack that needs no other.
+pub fn whole(artifact: &str) -> db::CommitPack {
+    db::CommitPack {
+        artifact: artifact.to_owned(),
+        base: None,
     }
 }

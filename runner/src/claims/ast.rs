@@ -42,7 +42,7 @@ pub enum Metric {
         /// Its name.
         name: String,
     },
-    /// The most registers that are live at once.
+    /// How often the kernel ran.
     Live,
     /// The machine code itself.
     Code,

@@ -66,10 +66,11 @@ pub(super) fn read(
         Metric::SharedMemory => Ok(shared_memory(kernel, facts.get(side))),
         Metric::Occupancy => occupancy(kernel, side, context),
         Metric::Counter { name } => Err(format!(
-            "the counter `{name}` needs a profiler or the emulator, which come with a later issue"
+            "the counter `{name}` needs a profiler or the emulator, which this version does not have"
         )),
         Metric::Live => Err(
-            "register life ranges need the disassembler's analysis, which comes with a later issue"
+            "how often a kernel ran needs the harness's report, a profiler or the emulator, which this \
+             version does not have"
                 .to_owned(),
         ),
         Metric::Code => Err("machine code is compared, not counted".to_owned()),

@@ -413,7 +413,7 @@ fn a_misspelt_opcode_does_not_hold_by_not_occurring() {
 fn what_the_reports_do_not_hold_is_not_evaluated() {
     let mut reports = r31();
     assert!(open("counter mmq_nb conflicts 5 -> 0", &reports).contains("profiler"));
-    assert!(open("live mmq_nb <= 100", &reports).contains("later issue"));
+    assert!(open("live mmq_nb <= 100", &reports).contains("how often a kernel ran"));
     reports.head.kernels[0].census = None;
     assert!(open("sass mmq_nb LDS.64 == 0", &reports).contains("disassembler"));
     assert!(open("instructions mmq_nb down", &reports).contains("disassembler"));

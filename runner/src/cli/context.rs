@@ -75,13 +75,13 @@ impl Context {
             Err(error @ RecordError::NothingFound(_)) => error,
             other => return other,
         };
-        match self.commit(text).await {
-            Some(commit) => match records.resolve_commit(&commit).await {
-                // What was typed says more than the commit that it means.
-                Err(RecordError::NothingFound(_)) => Err(unknown),
-                other => other,
-            },
-            None => Err(unknown),
+        let Some(commit) = self.commit(text).await else {
+            return Err(unknown);
+        };
+        match records.resolve_commit(&commit).await {
+            // As the person typed it, not as git spells it.
+            Err(RecordError::NothingFound(_)) => Err(unknown),
+            found => found,
         }
     }
 

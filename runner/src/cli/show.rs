@@ -199,3 +199,38 @@ fn list_entry(campaign: &str, row: &TableRow) -> serde_json::Value {
         "headline": row.headline,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::RunId;
+
+    #[test]
+    fn the_demo_lists_each_lever_once_however_often_it_was_run() {
+        let history = render::fixtures::history();
+        let row = |run: i64, replay_of: Option<i64>, round: Option<&RoundRow>| TableRow {
+            run: RunId(run),
+            state: db::RunState::Ended,
+            replay_of: replay_of.map(RunId),
+            subject: "mmq: a lever".to_owned(),
+            started_at: crate::model::UnixMillis(0),
+            headline: None,
+            round: round.map(|round| RoundRow {
+                run_id: run.to_string(),
+                ..round.clone()
+            }),
+        };
+        let rows = vec![
+            row(1, None, Some(&history[0])),
+            row(2, None, Some(&history[1])),
+            row(3, None, Some(&history[0])),
+            row(4, Some(2), Some(&history[1])),
+            row(5, None, None),
+        ];
+        let shown = newest_attempts("mmq", rows);
+        let runs: Vec<i64> = shown.iter().map(|(_, row)| row.run.0).collect();
+        assert_eq!(runs, [2, 3]);
+        let line = line("mmq", &shown[1].1);
+        assert_eq!(line.lever, format!("{} (attempt 2)", history[0].lever));
+    }
+}

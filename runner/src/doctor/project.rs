@@ -78,8 +78,40 @@ pub(super) async fn repository(request: &Request<'_>) -> Vec<Finding> {
             "give --base when you run",
         ),
     });
+    findings.extend(trailers(&repository, request).await);
+    findings.extend(uncommitted(&repository).await);
     findings.extend(lfs(&repository).await);
     findings
+}
+
+/// Whether HEAD's trailers can be read.
+async fn trailers(repository: &Repository, request: &Request<'_>) -> Option<Finding> {
+    let config = request.config.as_ref().ok()?;
+    let head = repository.resolve("HEAD").await.ok()?;
+    let commit = repository.commit_info(&head).await.ok()?;
+    let registration = crate::registration::from_commit(&commit.message, config);
+    if registration.errors.is_empty() {
+        return None;
+    }
+    Some(Finding::bad(
+        "trailers",
+        format!("HEAD: {}", registration.errors.join("; ")),
+        "correct them, for example with `git commit --amend`",
+    ))
+}
+
+/// Whether the checkout is what would be measured.
+async fn uncommitted(repository: &Repository) -> Option<Finding> {
+    let files = match repository.uncommitted().await {
+        0 => return None,
+        1 => "1 file has".to_owned(),
+        n => format!("{n} files have"),
+    };
+    Some(Finding::warn(
+        "checkout",
+        format!("{files} uncommitted changes; a run measures HEAD without them"),
+        "commit what is to be measured",
+    ))
 }
 
 /// git-lfs, where the head commit has files in it.

@@ -72,6 +72,27 @@ impl Repository {
         }
     }
 
+    /// The messages of the commits after `base` up to and without `head`, the newest first; at
+    /// most `limit`.
+    pub async fn messages_between(
+        &self,
+        base: &Sha,
+        head: &Sha,
+        limit: u32,
+    ) -> Result<Vec<(Sha, String)>, GitError> {
+        let count = format!("--max-count={limit}");
+        let range = format!("{base}..{head}^");
+        let arguments = ["log", "-z", &count, "--format=%H%n%B", &range];
+        let text = self.mirror_git.text(arguments).await?;
+        Ok(text
+            .split('\0')
+            .filter_map(|entry| {
+                let (sha, message) = entry.split_once('\n')?;
+                Some((sha.trim().parse().ok()?, message.to_owned()))
+            })
+            .collect())
+    }
+
     /// How many tracked files of the user's checkout differ from HEAD; 0 without a checkout.
     pub async fn uncommitted(&self) -> usize {
         let Some(source) = &self.source else { return 0 };

@@ -134,4 +134,28 @@ mod tests {
         let (low, high) = band(&[90.0, 100.0, 110.0]).expect("enough history");
         assert!((low - (100.0 - 44.478)).abs() < 1e-9 && (high - 144.478).abs() < 1e-9);
     }
+
+    /// `docs/verdicts.md` says by which numbers verdicts come about.
+    #[test]
+    fn the_document_gives_the_constants() {
+        let document = include_str!("../../../docs/verdicts.md").replace('\n', " ");
+        assert_eq!((LEAST_HISTORY, BAND_SD), (3, 3.0));
+        for said in [
+            format!("covers at least {} %", crate::stats::CONFIDENCE * 100.0),
+            format!("ends below {} %", crate::stats::SMALLEST_WORTHWHILE),
+            format!(
+                "more than {} % of the pairs",
+                super::super::faults::MOST_MISSING * 100.0
+            ),
+            format!("({MAD_TO_SD} times the median absolute deviation)"),
+            format!("at least ± {} %", BAND_LEAST * 100.0),
+            "from three earlier windows".to_owned(),
+            "± three deviations".to_owned(),
+        ] {
+            assert!(
+                document.contains(&said),
+                "docs/verdicts.md does not say `{said}`"
+            );
+        }
+    }
 }

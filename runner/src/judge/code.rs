@@ -1,8 +1,8 @@
 //! Rulings that need no number: rounds without a lever, reverts, equal machine code and gates.
 
 use crate::model::{
-    BenchJudgement, DeviceState, Evidence, GateEvidence, GateKind, GateOutcome, RoundKind, Side,
-    Verdict,
+    BenchJudgement, ClaimOutcome, DeviceState, Evidence, GateEvidence, GateKind, GateOutcome,
+    RoundKind, Side, Verdict,
 };
 use crate::numbers;
 
@@ -54,7 +54,16 @@ fn medians_of(bench: &BenchJudgement) -> Option<String> {
 /// A head that reverts an experiment and really is the state before it.
 pub(super) fn revert(evidence: &Evidence, reasons: &mut Reasons) -> Option<Ruling> {
     let revert = evidence.revert.as_ref()?;
+    let other_base = evidence.commits.base.sha != revert.reverts;
     match revert.equal {
+        Some(true) if other_base => {
+            reasons.note(format!(
+                "head is a verified revert of {}, but base is {}, so it is judged like any lever",
+                revert.reverts.short(),
+                evidence.commits.base.sha.short()
+            ));
+            None
+        }
         Some(true) => {
             let before = revert.before.as_ref().map_or("?", |sha| sha.short());
             let text = format!(
@@ -107,8 +116,17 @@ pub(super) fn no_change(evidence: &Evidence, reasons: &mut Reasons) -> Option<Ru
         }
         return None;
     }
+    let failing = evidence
+        .claims
+        .iter()
+        .filter(|claim| claim.outcome == ClaimOutcome::Fails);
+    let failing = match failing.count() {
+        0 => String::new(),
+        1 => "; a claim fails".to_owned(),
+        n => format!("; {n} claims fail"),
+    };
     let text = format!(
-        "identical machine code on both sides ({} and all host code); nothing to measure",
+        "identical machine code on both sides ({} and all host code); nothing to measure{failing}",
         count(code.delta.unchanged as usize, "kernel")
     );
     reasons.rule(Verdict::NoChange, text)

@@ -13,7 +13,7 @@ use super::words::{count, failure_words, list, shortened};
 const LEAST_PAIRS: u32 = 3;
 
 /// The largest share of planned pairs that may be missing (measurement protocol: 20 %).
-const MOST_MISSING: f64 = 0.2;
+pub(super) const MOST_MISSING: f64 = 0.2;
 
 /// A registration that cannot be read is head's fault: nothing was promised, so nothing can be
 /// judged.
@@ -115,7 +115,7 @@ pub(super) fn builds(evidence: &Evidence, reasons: &mut Reasons) -> Option<Rulin
         (Some(base), _, [Some(why), _]) => (
             Verdict::EnvInvalid,
             format!(
-                "base does not build: {}; {head_too}",
+                "base does not build: {}; {head_too}; give a base that builds with --base",
                 build_words(base, why)
             ),
         ),

@@ -121,7 +121,7 @@ fn pairs(bench: &str, effects: &[f64]) -> BenchEvidence {
     let mut samples = Vec::new();
     for (pair, effect) in (0u32..).zip(effects) {
         let base = 1300.0 + f64::from(pair);
-        let head = base * (effect / 100.0).exp();
+        let head = base * (1.0 + effect / 100.0);
         for (side, value) in [(Side::Base, base), (Side::Head, head)] {
             samples.push(Sample {
                 bench: bench.to_owned(),
@@ -288,7 +288,7 @@ fn lower_is_better_and_an_absolute_bar() {
         &["reaches its bar of <= 1,290 ms (+0.93 % over base)"],
     );
     let percent = judgement.benches[0].bar_percent.expect("a bar");
-    assert!((percent + 100.0 * (1290.0f64 / 1302.0).ln()).abs() < 1e-9);
+    assert!((percent - 100.0 * (1302.0f64 / 1290.0 - 1.0)).abs() < 1e-9);
 }
 
 #[test]
@@ -641,7 +641,14 @@ fn revert(equal: Option<bool>) -> Option<RevertEvidence> {
 
 #[test]
 fn reverts_are_verified_by_machine_code() {
+    // Against another base it says nothing about what was measured.
     let judgement = changed(|e| e.revert = revert(Some(true)));
+    expect(&judgement, Verdict::Landed, &["prefill"]);
+    expect_reason(&judgement, Weight::Note, "judged like any lever");
+    let judgement = changed(|e| {
+        e.commits.base.sha = sha('c');
+        e.revert = revert(Some(true));
+    });
     expect(
         &judgement,
         Verdict::Reverted,

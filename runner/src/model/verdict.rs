@@ -113,6 +113,17 @@ impl Verdict {
     }
 }
 
+impl Judgement {
+    /// The exit status of `runner run`: the verdict's, and 0 for a verified revert, which may be
+    /// kept as it is.
+    pub fn exit_code(&self) -> u8 {
+        match (self.verdict, self.revert_verified) {
+            (Verdict::Reverted, Some(true)) if self.benches.iter().all(|b| b.pairs == 0) => 0,
+            (verdict, _) => verdict.exit_code(),
+        }
+    }
+}
+
 impl std::fmt::Display for Verdict {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.word())
@@ -150,8 +161,8 @@ pub enum Role {
     Guard,
 }
 
-/// The statistics of one bench over its valid pairs. All effects in percent as
-/// `100*ln(head/base)`, sign-flipped where lower is better: positive is an improvement.
+/// The statistics of one bench over its valid pairs. All effects in percent of base's speed, however
+/// the unit counts: 100 -> 122 tok/s and 122 -> 100 us are both +22 %; positive is better.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BenchJudgement {
     /// The bench.
@@ -164,7 +175,7 @@ pub struct BenchJudgement {
     pub role: Role,
     /// Its bar, if it has one.
     pub bar: Option<Bar>,
-    /// The bar as an effect in percent (an absolute bar measured against the base's median).
+    /// The bar as an effect in percent (an absolute bar measured from the base's median).
     pub bar_percent: Option<f64>,
     /// Valid pairs.
     pub pairs: u32,

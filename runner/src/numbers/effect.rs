@@ -162,10 +162,10 @@ mod tests {
         let text = effect_text(1.07, (0.8, 1.32), Some(1.5));
         assert_eq!(text.estimate, "+1.07 %");
         assert_eq!(text.bar.as_deref(), Some("+1.5 %"));
-        let computed = 100.0 * (1350.0f64 / 1300.0).ln();
+        let computed = 100.0 * (1350.0f64 / 1300.0 - 1.0);
         let text = effect_text(1.07, (0.8, 1.32), Some(computed));
-        assert_eq!(text.bar.as_deref(), Some("+3.77 %"));
-        assert_eq!(bar_percent(computed), "+3.77 %");
+        assert_eq!(text.bar.as_deref(), Some("+3.85 %"));
+        assert_eq!(bar_percent(computed), "+3.85 %");
         assert_eq!(bar_percent(1.5), "+1.5 %");
         assert_eq!(bar_percent(f64::NAN), MISSING);
     }

@@ -19,7 +19,7 @@ use crate::cli::Dirs;
 use crate::config::Toolchain;
 use crate::model::{CommitInfo, DeviceState, PerSide, Side};
 use crate::progress::Progress;
-use crate::record::{Records, RunId, RunStart};
+use crate::record::{CommitPack, Records, RunId, RunStart};
 use crate::{machine, toolchain};
 
 pub use prepare::{Prepared, Recipe, prepare};
@@ -162,26 +162,28 @@ async fn own_program(cache: &std::path::Path) -> anyhow::Result<OwnProgram> {
 }
 
 /// Packs of both commits in the artefact store, so that the run can be repeated when the
-/// repository has lost them.
+/// repository has lost them. Base's is whole unless it was an earlier run's head; head's leaves out
+/// what base's holds.
 async fn packs(
     prepared: &Prepared,
     records: &Records,
-) -> anyhow::Result<PerSide<Option<crate::model::ArtifactHash>>> {
+) -> anyhow::Result<PerSide<Option<CommitPack>>> {
     let mut packs = PerSide::default();
     for side in Side::BOTH {
         let commit: &CommitInfo = prepared.commits.get(side);
         if records.has_pack(commit).await? {
             continue;
         }
-        let relative_to = match side {
+        let base = match side {
             Side::Base => None,
-            Side::Head => Some(&prepared.commits.base.sha),
+            Side::Head => Some(prepared.commits.base.sha.clone()),
         };
         let pack = prepared
             .repository
-            .commit_pack(&commit.sha, relative_to)
+            .commit_pack(&commit.sha, base.as_ref())
             .await?;
-        *packs.get_mut(side) = Some(records.vault().put_bytes(&pack)?);
+        let artifact = records.vault().put_bytes(&pack)?;
+        *packs.get_mut(side) = Some(CommitPack { artifact, base });
     }
     Ok(packs)
 }

@@ -135,19 +135,17 @@ pub async fn prepare(request: &Request, cache: &Path) -> anyhow::Result<Prepared
         None => Files::found(&repository, &pair, working).await?,
     };
     let registration = crate::registration::from_commit(&commits.head.message, &files.config);
-    let mut notes = files.notes;
-    if request.head.is_none() {
-        match repository.uncommitted().await {
-            0 => {}
-            1 => notes.push(
-                "1 file of the checkout has uncommitted changes; HEAD was measured without them"
-                    .to_owned(),
-            ),
-            n => notes.push(format!(
-                "{n} files of the checkout have uncommitted changes; HEAD was measured without them"
-            )),
-        }
+    if !registration.errors.is_empty() {
+        bail!(
+            "the trailers of {} cannot be read, so nothing was measured or recorded:\n  {}\ncorrect \
+             them, for example with `git commit --amend`, and run again",
+            pair.head.short(),
+            registration.errors.join("\n  ")
+        );
     }
+    let mut notes = files.notes;
+    notes.extend(uncommitted(&repository, request).await);
+    notes.extend(earlier_trailers(&repository, &pair, &files.config).await);
     Ok(Prepared {
         repository,
         commits,
@@ -156,6 +154,49 @@ pub async fn prepare(request: &Request, cache: &Path) -> anyhow::Result<Prepared
         registration,
         notes,
     })
+}
+
+/// Says that the checkout is not what is measured.
+async fn uncommitted(repository: &Repository, request: &Request) -> Option<String> {
+    if request.head.is_some() {
+        return None;
+    }
+    let files = match repository.uncommitted().await {
+        0 => return None,
+        1 => "1 file of the checkout has".to_owned(),
+        n => format!("{n} files of the checkout have"),
+    };
+    Some(format!(
+        "{files} uncommitted changes; HEAD was measured without them"
+    ))
+}
+
+/// The most commits between base and head whose trailers are looked at.
+const LOOKED_AT: u32 = 200;
+
+/// Says that trailers of commits between base and head do not count: a run has one registration.
+async fn earlier_trailers(
+    repository: &Repository,
+    pair: &PerSide<Sha>,
+    config: &Config,
+) -> Option<String> {
+    let between = repository
+        .messages_between(&pair.base, &pair.head, LOOKED_AT)
+        .await
+        .ok()?;
+    let declaring: Vec<_> = between
+        .iter()
+        .filter(|(_, message)| crate::registration::declares(message, config))
+        .map(|(sha, _)| sha.short().to_owned())
+        .collect();
+    match declaring.as_slice() {
+        [] => None,
+        some => Some(format!(
+            "trailers of {}, between base and head, do not count: a run has the registration of its \
+             head; run each of them against its parent to book it",
+            some.join(", ")
+        )),
+    }
 }
 
 /// The file in the user's checkout, for campaigns that have not committed it yet.

@@ -3,7 +3,7 @@
 
 use super::{Recorder, Records, Result, RunId, now};
 use crate::config::Config;
-use crate::model::{ArtifactHash, CommitInfo, PerSide, Registration};
+use crate::model::{ArtifactHash, CommitInfo, PerSide, Registration, Sha};
 
 /// Everything a run's row needs.
 #[derive(Debug)]
@@ -16,8 +16,8 @@ pub struct RunStart<'a> {
     pub registration: &'a Registration,
     /// Both commits.
     pub commits: &'a PerSide<CommitInfo>,
-    /// The artefact from which both commits can be restored.
-    pub packs: PerSide<Option<ArtifactHash>>,
+    /// The packs of the commits that the record does not hold yet.
+    pub packs: PerSide<Option<CommitPack>>,
     /// The machine, as fingerprint and JSON.
     pub machine: db::Fingerprinted,
     /// The toolchain, as fingerprint and JSON.
@@ -28,6 +28,15 @@ pub struct RunStart<'a> {
     pub runner_sha256: String,
     /// The run that is repeated.
     pub replay_of: Option<RunId>,
+}
+
+/// A commit as it is kept in the artefact store.
+#[derive(Debug, Clone)]
+pub struct CommitPack {
+    /// The pack.
+    pub artifact: ArtifactHash,
+    /// The commit whose pack has to be restored first; `None` for a pack that is whole.
+    pub base: Option<Sha>,
 }
 
 impl Records {
@@ -82,7 +91,7 @@ impl Records {
     }
 }
 
-pub(super) fn commit_row(commit: &CommitInfo, pack: Option<&ArtifactHash>) -> db::Commit {
+pub(super) fn commit_row(commit: &CommitInfo, pack: Option<&CommitPack>) -> db::Commit {
     db::Commit {
         sha: commit.sha.to_string(),
         tree: commit.tree.to_string(),
@@ -92,7 +101,8 @@ pub(super) fn commit_row(commit: &CommitInfo, pack: Option<&ArtifactHash>) -> db
         message: commit.message.clone(),
         author: commit.author.clone(),
         committed_at: commit.committed_at.0,
-        pack_artifact: pack.map(|hash| hash.0.clone()),
+        pack_artifact: pack.map(|pack| pack.artifact.0.clone()),
+        pack_base: pack.and_then(|pack| pack.base.as_ref().map(ToString::to_string)),
     }
 }
 

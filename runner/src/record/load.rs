@@ -7,7 +7,7 @@ use super::{RecordError, Records, Result, RunId};
 use crate::model::{
     ArtifactHash, BenchEvidence, BuildEvidence, ClaimEvidence, ClaimOutcome, CodeEvidence,
     CommitInfo, Decision, DecisionAction, DeviceState, Evidence, Fault, GateEvidence, GateOutcome,
-    Judgement, KernelOccupancy, OutputFile, PastEstimate, PerSide, Sample, Side, UnixMillis,
+    Judgement, KernelOccupancy, OutputFile, PastEstimate, PerSide, Sample, Sha, Side, UnixMillis,
 };
 
 /// How many earlier windows of a bench are looked at.
@@ -28,8 +28,6 @@ pub struct StoredRun {
     pub machine: serde_json::Value,
     /// The toolchain; null for a campaign without one.
     pub toolchain: serde_json::Value,
-    /// The artefacts from which the commits can be restored.
-    pub packs: PerSide<Option<ArtifactHash>>,
     /// The sides' recipes, as stored with their builds.
     pub recipes: PerSide<Option<String>>,
 }
@@ -67,15 +65,13 @@ impl Records {
         let base = self.load_build(conn, &row, Side::Base).await?;
         let head = self.load_build(conn, &row, Side::Head).await?;
         let code = load_code(conn, id, base.as_ref(), head.as_ref()).await?;
-        let (base_commit, base_pack) = load_commit(conn, id, &row.base_sha).await?;
-        let (head_commit, head_pack) = load_commit(conn, id, &row.head_sha).await?;
         let base_key = base.as_ref().map(|build| build.evidence.key.clone());
         let evidence = Evidence {
             config: parse(id, "config", &row.config_json)?,
             registration: parse(id, "registration", &row.registration_json)?,
             commits: PerSide {
-                base: base_commit,
-                head: head_commit,
+                base: load_commit(conn, id, &row.base_sha).await?,
+                head: load_commit(conn, id, &row.head_sha).await?,
             },
             code,
             revert: document(conn, id, "revert").await?,
@@ -112,10 +108,6 @@ impl Records {
             corrections: db::corrections_by_run(conn, id).await?,
             machine: described(machine),
             toolchain: described(toolchain),
-            packs: PerSide {
-                base: base_pack,
-                head: head_pack,
-            },
             recipes: PerSide {
                 base: base.map(|build| build.recipe),
                 head: head.map(|build| build.recipe),
@@ -124,6 +116,29 @@ impl Records {
             evidence,
             judgement,
         })
+    }
+
+    /// The packs from which a commit can be restored, in the order in which they must be: those
+    /// that its own leaves out first. Empty where the record does not hold it.
+    pub async fn packs_of(&self, sha: &Sha) -> Result<Vec<(Sha, ArtifactHash)>> {
+        let mut read = self.db.read().await?;
+        let mut chain = Vec::new();
+        let mut next = Some(sha.to_string());
+        while let Some(name) = next {
+            let Some(row) = db::commit_get(&mut read, &name).await? else {
+                return Ok(Vec::new());
+            };
+            let (Some(pack), Ok(sha)) = (row.pack_artifact, row.sha.parse()) else {
+                return Ok(Vec::new());
+            };
+            if chain.iter().any(|(known, _)| *known == sha) {
+                return Ok(Vec::new());
+            }
+            chain.push((sha, ArtifactHash(pack)));
+            next = row.pack_base;
+        }
+        chain.reverse();
+        Ok(chain)
     }
 
     async fn load_build(
@@ -229,11 +244,7 @@ async fn load_code(
     }))
 }
 
-async fn load_commit(
-    conn: &mut db::Conn,
-    run: RunId,
-    sha: &str,
-) -> Result<(CommitInfo, Option<ArtifactHash>)> {
+async fn load_commit(conn: &mut db::Conn, run: RunId, sha: &str) -> Result<CommitInfo> {
     let broken = |detail: String| RecordError::Unreadable {
         run,
         what: "commit",
@@ -246,7 +257,7 @@ async fn load_commit(
         text.parse()
             .map_err(|e: crate::model::NotASha| broken(e.to_string()))
     };
-    let commit = CommitInfo {
+    Ok(CommitInfo {
         sha: parse_sha(&row.sha)?,
         tree: parse_sha(&row.tree)?,
         patch_id: row.patch_id,
@@ -255,8 +266,7 @@ async fn load_commit(
         message: row.message,
         author: row.author,
         committed_at: UnixMillis(row.committed_at),
-    };
-    Ok((commit, row.pack_artifact.map(ArtifactHash)))
+    })
 }
 
 async fn load_gates(conn: &mut db::Conn, run: RunId) -> Result<Vec<GateEvidence>> {

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub use after::{CorrectionRequest, FIGURES};
-pub use begin::{RunStart, fingerprinted, new_uuid};
+pub use begin::{CommitPack, RunStart, fingerprinted, new_uuid};
 pub use db::{MatchedBy, RunId};
 pub(crate) use describe::facts;
 pub use find::{Reference, Resolved};

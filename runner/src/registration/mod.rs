@@ -60,6 +60,18 @@ pub fn from_commit(message: &str, config: &Config) -> Registration {
     reader.finish(trailers::subject(message))
 }
 
+/// Whether a message declares anything by trailers.
+pub fn declares(message: &str, config: &Config) -> bool {
+    let found = from_commit(message, config);
+    let by_trailer = |source: Source| source == Source::Trailer;
+    found.round.is_some()
+        || found.hypothesis.is_some()
+        || !found.retry_when.is_empty()
+        || !found.errors.is_empty()
+        || found.bars.iter().any(|bar| by_trailer(bar.source))
+        || found.claims.iter().any(|claim| by_trailer(claim.source))
+}
+
 impl Registration {
     /// SHA-256 of the canonical JSON of the registration, lower-case hex; stored with the time
     /// before the first sample.

@@ -228,7 +228,7 @@ fn speed(before: Option<&Judgement>, after: Option<&Judgement>) -> Part {
             ));
         }
         if let (Some(was), Some(is)) = (old.base_median, new.base_median) {
-            let moved = 100.0 * (is / was).ln();
+            let moved = crate::stats::pair_effect(was, is, old.better);
             if moved.abs() > LEVEL_BAND {
                 let value = |v: f64, beside: f64| {
                     format!("{} {}", numbers::value_beside(v, &[beside]), old.unit)

@@ -122,16 +122,19 @@ async fn restored(
     let name = &original.row.campaign;
     let repository = Repository::detached(name, format, &dirs.cache).await?;
     for side in Side::BOTH {
-        let sha = &commits.get(side).sha;
-        let pack = original.packs.get(side).as_ref().with_context(|| {
-            format!(
-                "the record of run {} holds no pack of {side} {}",
+        let wanted = &commits.get(side).sha;
+        let packs = records.packs_of(wanted).await?;
+        if packs.is_empty() {
+            anyhow::bail!(
+                "the record of run {} does not hold {side} {}: give the repository that has it with -C",
                 original.row.id,
-                sha.short()
-            )
-        })?;
-        let bytes = records.vault().get(pack)?;
-        repository.restore_pack(sha, &bytes).await?;
+                wanted.short()
+            );
+        }
+        for (sha, pack) in packs {
+            let bytes = records.vault().get(&pack)?;
+            repository.restore_pack(&sha, &bytes).await?;
+        }
     }
     Ok(repository)
 }

@@ -347,7 +347,7 @@ mod tests {
             if i == 3 {
                 assert_eq!(
                     last.status.as_deref(),
-                    Some("4 of 6, 8.0 s left; prefill pair 1: base 1,306.6, head 1,332.9")
+                    Some("4 of 6, 8.0 s left; prefill pair 1: base 1,306.6, head 1,332.7")
                 );
             }
         }

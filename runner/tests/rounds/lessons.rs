@@ -496,3 +496,65 @@ fn a_round_without_a_lever_is_measured_or_analysed() {
             .is_none_or(Vec::is_empty)
     );
 }
+
+#[test]
+fn a_later_round_is_replayed_when_the_repository_is_lost() {
+    let scenario = with_head("engine: faster", FASTER.0, FASTER.1);
+    scenario.write("notes.md", "kept from round to round\n");
+    scenario.run(&[]).expect_verdict("LANDED");
+    scenario.edit("engine.c", FASTER.1, "#define SPEED 110.0");
+    scenario.commit("engine: faster still");
+    let run = scenario.run(&[]).expect_verdict("LANDED");
+    let id = run.at("/run/id").to_string();
+    std::fs::remove_dir_all(scenario.repo()).expect("removed");
+    std::fs::remove_dir_all(scenario.path("cache")).expect("removed");
+    // Another repository is at hand, which has nothing to do with it.
+    std::fs::create_dir(scenario.repo()).expect("a folder");
+    scenario.git(&["init", "-q", "-b", "main"]);
+    scenario.write("other.txt", "other\n");
+    scenario.commit("other: a file");
+    let outcome = scenario.runner(&["replay", &id]);
+    assert!(
+        outcome.stdout.contains("code     SAME"),
+        "{}",
+        outcome.text()
+    );
+    outcome.expect_code(0);
+}
+
+#[test]
+fn trailers_that_cannot_be_read_are_an_error_and_no_round() {
+    let scenario = with_head("engine: faster\n\nBars: speed +1%", FASTER.0, FASTER.1);
+    let outcome = scenario.runner(&["run"]).expect_code(2);
+    assert!(outcome.stderr.contains("Bars"), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("git commit --amend"),
+        "{}",
+        outcome.stderr
+    );
+    let list = scenario.runner(&["show", "--json"]);
+    assert!(!list.stdout.contains("\"id\""), "{}", list.text());
+    let check = scenario.runner(&["check"]);
+    assert!(check.stdout.contains("trailers: HEAD"), "{}", check.text());
+}
+
+#[test]
+fn trailers_between_base_and_head_are_named() {
+    let scenario = with_head("engine: faster\n\nRound: r1", FASTER.0, FASTER.1);
+    scenario.edit("engine.c", FASTER.1, "#define SPEED 106.0");
+    scenario.commit("engine: faster still");
+    let run = scenario.run(&["--base", "HEAD~2"]).expect_verdict("LANDED");
+    let notes = run.at("/evidence/notes").to_string();
+    assert!(notes.contains("do not count"), "{notes}");
+}
+
+#[test]
+fn a_verified_revert_may_be_kept() {
+    let scenario = with_head("engine: slower", FASTER.0, "#define SPEED 95.0");
+    scenario.git(&["revert", "--no-edit", "HEAD"]);
+    scenario
+        .run(&[])
+        .expect_verdict("REVERTED")
+        .outcome
+        .expect_code(0);
+}

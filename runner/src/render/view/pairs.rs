@@ -2,6 +2,7 @@
 
 use super::bench::usable;
 use crate::model::{Better, Sample, SampleRole, Side};
+use crate::stats::pair_effect;
 
 /// One planned pair as it came out.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,18 +41,10 @@ pub(super) fn pair_effects(samples: &[Sample], better: Better) -> Vec<PairEffect
         .map(|(role, pair)| {
             let base = value(role, pair, Side::Base);
             let head = value(role, pair, Side::Head);
-            let effect = base.zip(head).map(|(b, h)| effect_percent(b, h, better));
+            let effect = base.zip(head).map(|(b, h)| pair_effect(b, h, better));
             PairEffect { pair, role, effect }
         })
         .collect()
-}
-
-fn effect_percent(base: f64, head: f64, better: Better) -> f64 {
-    let effect = 100.0 * (head / base).ln();
-    match better {
-        Better::Higher => effect,
-        Better::Lower => -effect,
-    }
 }
 
 /// The judged pairs' effects, for fixtures.
