@@ -3,7 +3,7 @@
 # kernels at every step of the series that were packed, runs the GPU tests on them, and counts
 # shared-memory wavefronts and bank conflicts with Nsight Compute.
 # Usage: gpu-h200.sh PACK [OUT]   PACK: the folder that gpu-h200-pack.sh made; OUT: default $OUT.
-# Results: environment.txt, tests.log, counters.csv (one row a metric),
+# Results: environment.txt, tests.log, counters.csv and stalls.csv (one row a metric),
 # opcodes.txt, ncu.log.
 set -euo pipefail
 pack=$(realpath "$1")
@@ -62,9 +62,15 @@ for op in ld st; do
     metrics+=,l1tex__t_sectors_pipe_lsu_mem_global_op_$op.sum
 done
 opcodes=sass__inst_executed_per_opcode_with_modifier_all
+# What warps wait for, as warps a cycle in which one is issued.
+stalls=smsp__issue_active.avg.per_cycle_active,sm__cycles_active.avg
+for reason in long_scoreboard short_scoreboard mio_throttle lg_throttle math_pipe_throttle barrier \
+    wait dispatch_stall no_instruction; do
+    stalls+=,smsp__average_warps_issue_stalled_${reason}_per_issue_active.ratio
+done
 
 echo "== counters"
-echo "step,commit,kernel,metric,value" >"$out/counters.csv"
+echo "step,commit,kernel,metric,value" | tee "$out/counters.csv" >"$out/stalls.csv"
 : >"$out/ncu.log"
 : >"$out/opcodes.txt"
 profile() { # metrics kernel bench step options...
@@ -73,6 +79,19 @@ profile() { # metrics kernel bench step options...
     timeout 120 ncu --target-processes all --clock-control none --csv --page raw \
         --print-units base --kernel-name "$kernel" --launch-count 1 --metrics "$metrics" "$@" \
         "$pack/gpu" --launch "$bench" --cubins "$work/$step" 2>>"$out/ncu.log"
+}
+rows() { # step commit kernel raw
+    python3 - "$@" <<'PY'
+import csv, sys
+step, commit, kernel, path = sys.argv[1:]
+# Program output and ncu's own lines stand before the table, whose header begins with "ID".
+lines = [line for line in open(path) if line.startswith('"')]
+rows = list(csv.reader(lines))
+header, values = rows[0], rows[2]
+for name, value in zip(header, values):
+    if name.startswith(("l1tex__", "sm__", "smsp__")):
+        print(",".join([step, commit[:12], kernel, name, value.replace(",", "")]))
+PY
 }
 # The kernels of a step whose counters say something about its lever, each with its bench.
 kernels_of() { # step
@@ -97,17 +116,13 @@ while read -r step commit _; do
         echo "== step $step $kernel" >>"$out/opcodes.txt"
         profile "$opcodes" "$kernel" "$bench" "$step" --print-metric-instances details \
             >>"$out/opcodes.txt" || echo "not available, see ncu.log" >>"$out/opcodes.txt"
-        python3 - "$step" "$commit" "$kernel" "$raw" >>"$out/counters.csv" <<'PY'
-import csv, sys
-step, commit, kernel, path = sys.argv[1:]
-# Program output and ncu's own lines stand before the table, whose header begins with "ID".
-lines = [line for line in open(path) if line.startswith('"')]
-rows = list(csv.reader(lines))
-header, values = rows[0], rows[2]
-for name, value in zip(header, values):
-    if name.endswith(".sum") and not name.startswith(("gpu__time", "profiler__")):
-        print(",".join([step, commit[:12], kernel, name, value.replace(",", "")]))
-PY
+        rows "$step" "$commit" "$kernel" "$raw" >>"$out/counters.csv"
+        # The same holds for stalls.
+        if profile "$stalls" "$kernel" "$bench" "$step" >"$raw"; then
+            rows "$step" "$commit" "$kernel" "$raw" >>"$out/stalls.csv"
+        else
+            cat "$raw" >>"$out/ncu.log"
+        fi
     done < <(kernels_of "$step")
 done <"$pack/steps.txt"
 

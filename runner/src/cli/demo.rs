@@ -83,15 +83,11 @@ async fn show(records: &Records, context: &Context) -> anyhow::Result<ExitCode> 
     println!("the campaign's page: {}", site.index.display());
     let changed = rows.iter().rev().find(|(_, row)| {
         let verdict = row.round.as_ref().map(|round| round.verdict);
-        row.round
-            .as_ref()
-            .is_some_and(|round| !round.resources.is_empty())
+        row.round.as_ref().is_some_and(|round| !round.resources.is_empty())
             && verdict != Some(Verdict::Reverted)
     });
     if let Some((_, row)) = changed {
-        let program = std::env::args()
-            .next()
-            .unwrap_or_else(|| "runner".to_owned());
+        let program = std::env::args().next().unwrap_or_else(|| "runner".to_owned());
         println!("one round in full:   {program} show {}", row.run);
         println!("repeat that round:   {program} replay {}", row.run);
     }
