@@ -19,6 +19,7 @@ use common::{Result, apply, git, run};
 use compiled::compile;
 use emulate::run_on_host;
 use functions::on_host;
+use kernels::catalogue::{BENCHES, PARITY, find};
 use kernels::mmq::layout::{Pairs, Plane, nibble_offset};
 use kernels::mmq::{Product, Quantise, Shape, Tile};
 use kernels::series::MMQ_PATCHES;
@@ -95,6 +96,38 @@ fn levers_carry_what_the_campaign_registered() -> Result {
     for lever in [REMAP, FOLD, Q_MAJOR] {
         assert_eq!(trailer(lever + 1, "Round")?, trailer(lever, "Round")?);
         assert!(!trailer(lever + 1, "Retry-When")?.trim().is_empty());
+    }
+    Ok(())
+}
+
+/// What the runner reads: no trailer is misread, and the config asks for what the harness has.
+#[test]
+fn the_runner_reads_every_registration_and_config() -> Result {
+    let dir = apply(MMQ_PATCHES)?;
+    for (n, patch) in MMQ_PATCHES.iter().enumerate() {
+        let show = |what: &str| {
+            let name = format!("{}:{what}", patch.commit);
+            run(git(dir.path()).args(["show", &name]))
+        };
+        let config = runner::config::parse(&show("campaign.toml")?, patch.file)?;
+        let message = run(git(dir.path()).args(["log", "-1", "--format=%B", patch.commit]))?;
+        let registration = runner::registration::from_commit(&message, &config);
+        assert_eq!(registration.errors, [""; 0], "{}", patch.file);
+        assert_eq!(registration.round.is_some(), n != 0 && n + 1 != NARROW);
+        for case in &config.parity {
+            assert!(find(PARITY, &case.name).is_some(), "{}", case.name);
+        }
+        for bench in &config.benches {
+            assert!(find(BENCHES, &bench.name).is_some(), "{}", bench.name);
+        }
+        for tile in WIDE {
+            let facts = config
+                .kernels
+                .iter()
+                .find(|k| k.name.contains(tile.kernel()));
+            let facts = facts.ok_or_else(|| format!("no launch of {}", tile.kernel()))?;
+            assert_eq!(facts.dynamic_smem, tile.dynamic_smem());
+        }
     }
     Ok(())
 }
