@@ -63,9 +63,9 @@ patches! {
     "0007-baseline-nb.patch" =>
         "1f767eed1701cdb482d29549dcd4159a927b0127",
     "0008-r31-q-major.patch" =>
-        "4854fbc8e9d1f4978e5eceeb9068ba2ca66ed7b0",
+        "4ad757cb8e2fe1873ec0391b47cb2008aa50b22f",
     "0009-r31-revert.patch" =>
-        "426939846aa848852624d96595bf103efc8480d4",
+        "c6536bf98f3fdbc5ed23f051d1920a12bffea2a8",
     "0010-r31-region-split.patch" =>
-        "094ed61a3b1cccb51989288218dc2092d7df8b81",
+        "3093581fa90fcaa8c1539235d99e641d1d2bc367",
 }
