@@ -5,8 +5,10 @@
 //! nvcc. This crate must not know of rounds, verdicts or statistics: it drives a [`device`] and
 //! reports what came out.
 
+pub mod catalogue;
 pub mod device;
 pub mod harness;
 pub mod layout;
+pub mod mmq;
 pub mod series;
 pub mod standalone;

@@ -3,8 +3,10 @@
 //!
 //! `cargo test -p kernels --test gpu` builds the cubins itself (ROUNDHOUSE_TEST_CUDA names nvcc's
 //! folder). The program can also be carried to another machine: ROUNDHOUSE_GPU_STEPS names a
-//! folder with a folder of cubins for each step, `1` to `6`, and nothing else is needed.
-//! `gpu --launch KERNEL --cubins DIR` launches one kernel once, for a profiler to watch.
+//! folder with a folder of cubins for each step, `1` to `6` for the demo's series and `mmq-1` to
+//! `mmq-10` for that of the matrix products, and nothing else is needed. ROUNDHOUSE_GPU_SERIES
+//! (`demo` or `mmq`) chooses one of the two.
+//! `gpu --launch BENCH --cubins DIR` launches one bench's kernel once, for a profiler to watch.
 
 mod common;
 #[path = "common/cuda.rs"]
@@ -15,10 +17,11 @@ use std::process::ExitCode;
 
 use common::{Result, apply};
 use cuda::make;
+use kernels::catalogue::{self, BENCHES, Entry, PARITY};
 use kernels::device::{Arg, Cuda, Device, DeviceError, Geometry, Launch, probe};
 use kernels::harness::load_images;
-use kernels::series::PATCHES;
-use kernels::standalone::{Case, Problem, SampleRequest, Size, launch_once, parity, sample};
+use kernels::series::{MMQ_PATCHES, PATCHES, Patch};
+use kernels::standalone::{LdsmCheck, Problem, SampleRequest, Size, launch_once, parity, sample};
 
 /// A test on a device that has loaded the cubins of a step.
 type Test = fn(&mut Cuda) -> Result;
@@ -37,11 +40,11 @@ const TESTS: &[(&str, Test)] = &[
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    if let [launch, kernel, cubins, dir] = args.as_slice()
+    if let [launch, bench, cubins, dir] = args.as_slice()
         && launch == "--launch"
         && cubins == "--cubins"
     {
-        return report("launch", launch_for_profiler(kernel, Path::new(dir)));
+        return report("launch", launch_for_profiler(bench, Path::new(dir)));
     }
     match probe() {
         Err(none) => {
@@ -55,24 +58,80 @@ fn main() -> ExitCode {
     }
 }
 
+/// A step of a series: the repository after one of its patches.
+struct Step {
+    /// `1`, `mmq-1`: what reports and folders call it.
+    label: String,
+    patches: &'static [Patch],
+    parity: Vec<&'static Entry>,
+    benches: Vec<&'static Entry>,
+}
+
+/// The step of the matrix products that brings the narrow kernel.
+const FIRST_NARROW: usize = 7;
+
+/// Whether a series was chosen, or none in particular.
+fn wanted(series: &str) -> bool {
+    std::env::var("ROUNDHOUSE_GPU_SERIES").map_or(true, |chosen| chosen == series)
+}
+
+/// The tests that need a kernel of the demo, if it was chosen.
+fn device_tests() -> &'static [(&'static str, Test)] {
+    if wanted("demo") { TESTS } else { &[] }
+}
+
+/// Every step of the series that were chosen, in order.
+fn steps() -> Vec<Step> {
+    let mut steps = Vec::new();
+    if wanted("demo") {
+        steps.extend((1..=PATCHES.len()).map(|n| Step {
+            label: n.to_string(),
+            patches: &PATCHES[..n],
+            parity: entries(PARITY, demo),
+            benches: entries(BENCHES, demo),
+        }));
+    }
+    if wanted("mmq") {
+        steps.extend((1..=MMQ_PATCHES.len()).map(|n| {
+            let has = |name: &str| !demo(name) && (n >= FIRST_NARROW || !name.contains(" NB"));
+            Step {
+                label: format!("mmq-{n}"),
+                patches: &MMQ_PATCHES[..n],
+                parity: entries(PARITY, has),
+                benches: entries(BENCHES, has),
+            }
+        }));
+    }
+    steps
+}
+
+/// Whether a problem is one of the demo's.
+fn demo(name: &str) -> bool {
+    ["ldsm_check", "scale_read"].contains(&name)
+}
+
+fn entries(of: &'static [Entry], wanted: impl Fn(&str) -> bool) -> Vec<&'static Entry> {
+    of.iter().filter(|entry| wanted(entry.name)).collect()
+}
+
 fn names() -> Vec<String> {
     let mut names = Vec::new();
-    for step in 1..=PATCHES.len() {
-        for case in Case::ALL {
-            names.push(parity_name(step, case));
-            names.push(sample_name(step, case));
-        }
+    for step in steps() {
+        names.extend(step.parity.iter().map(|entry| step.parity_name(entry)));
+        names.extend(step.benches.iter().map(|entry| step.sample_name(entry)));
     }
-    names.extend(TESTS.iter().map(|(name, _)| (*name).to_owned()));
+    names.extend(device_tests().iter().map(|(name, _)| (*name).to_owned()));
     names
 }
 
-fn parity_name(step: usize, case: Case) -> String {
-    format!("step {step}: {} parity", case.name())
-}
+impl Step {
+    fn parity_name(&self, entry: &Entry) -> String {
+        format!("step {}: {} parity", self.label, entry.name)
+    }
 
-fn sample_name(step: usize, case: Case) -> String {
-    format!("step {step}: {} sample", case.name())
+    fn sample_name(&self, entry: &Entry) -> String {
+        format!("step {}: {} sample", self.label, entry.name)
+    }
 }
 
 /// Prints how a test ended.
@@ -96,62 +155,53 @@ fn run_all() -> ExitCode {
         Ok(device) => device.info().arch(),
         Err(error) => return report("open", Err(error.into())),
     };
-    let steps = match Steps::find(&arch) {
-        Ok(steps) => steps,
-        Err(error) => return report("cubins", Err(error)),
-    };
-    for step in 1..=PATCHES.len() {
-        for case in Case::ALL {
-            count(report(
-                &parity_name(step, case),
-                steps.open(step).and_then(|d| is_right(d, case)),
-            ));
-            count(report(
-                &sample_name(step, case),
-                steps.open(step).and_then(|d| times(d, case)),
-            ));
+    for step in steps() {
+        let cubins = Cubins::of(&step.label, step.patches, &arch);
+        let open = || cubins.as_ref().map_err(|e| e.to_string())?.open();
+        for entry in &step.parity {
+            let result = open().and_then(|device| is_right(device, entry));
+            count(report(&step.parity_name(entry), result));
+        }
+        for entry in &step.benches {
+            let result = open().and_then(|device| times(device, entry));
+            count(report(&step.sample_name(entry), result));
         }
     }
-    for (name, test) in TESTS {
-        count(report(
-            name,
-            steps.open(1).and_then(|mut device| test(&mut device)),
-        ));
+    for (name, test) in device_tests() {
+        let result = Cubins::of("1", &PATCHES[..1], &arch)
+            .and_then(|cubins| cubins.open())
+            .and_then(|mut device| test(&mut device));
+        count(report(name, result));
     }
     println!("\ntest result: {} run, {failed} failed", names().len());
     ExitCode::from(u8::from(failed > 0))
 }
 
-/// Where the cubins of each step are.
-struct Steps {
-    folders: Vec<PathBuf>,
-    /// Keeps the folders that were made here.
-    _made: Vec<tempfile::TempDir>,
+/// Where the cubins of a step are.
+struct Cubins {
+    folder: PathBuf,
+    /// Keeps the folder if it was made here.
+    _made: Option<tempfile::TempDir>,
 }
 
-impl Steps {
-    fn find(arch: &str) -> Result<Steps> {
+impl Cubins {
+    fn of(label: &str, patches: &[Patch], arch: &str) -> Result<Cubins> {
         if let Some(given) = std::env::var_os("ROUNDHOUSE_GPU_STEPS") {
-            let folder = |step: usize| Path::new(&given).join(step.to_string());
-            return Ok(Steps {
-                folders: (1..=PATCHES.len()).map(folder).collect(),
-                _made: Vec::new(),
+            return Ok(Cubins {
+                folder: Path::new(&given).join(label),
+                _made: None,
             });
         }
-        let mut made = Vec::new();
-        for step in 1..=PATCHES.len() {
-            let dir = apply(step)?;
-            make(dir.path(), arch, "all")?;
-            made.push(dir);
-        }
-        Ok(Steps {
-            folders: made.iter().map(|dir| dir.path().join("build")).collect(),
-            _made: made,
+        let made = apply(patches)?;
+        make(made.path(), arch, "all")?;
+        Ok(Cubins {
+            folder: made.path().join("build"),
+            _made: Some(made),
         })
     }
 
-    fn open(&self, step: usize) -> Result<Cuda> {
-        open(&self.folders[step - 1])
+    fn open(&self) -> Result<Cuda> {
+        open(&self.folder)
     }
 }
 
@@ -170,18 +220,18 @@ fn open(folder: &Path) -> Result<Cuda> {
     Ok(device)
 }
 
-fn launch_for_profiler(kernel: &str, folder: &Path) -> Result {
-    let case = Case::find(kernel).ok_or_else(|| format!("no kernel `{kernel}`"))?;
-    let problem = case.problem(Size::Bench, 0);
+fn launch_for_profiler(bench: &str, folder: &Path) -> Result {
+    let entry = catalogue::find(BENCHES, bench).ok_or_else(|| format!("no bench `{bench}`"))?;
+    let problem = entry.problem(0);
     let figures = launch_once(&mut open(folder)?, problem.as_ref())?;
-    println!("{kernel}: {figures}");
+    println!("{bench}: {figures}");
     Ok(())
 }
 
-fn is_right(mut device: Cuda, case: Case) -> Result {
-    let problem = case.problem(Size::Parity, 1);
+fn is_right(mut device: Cuda, entry: &Entry) -> Result {
+    let problem = entry.problem(1);
     let figures = parity(&mut device, problem.as_ref())?;
-    println!("  {}: {figures}", case.name());
+    println!("  {}: {figures}", entry.name);
     if figures.passed(problem.tolerance()) {
         Ok(())
     } else {
@@ -189,10 +239,10 @@ fn is_right(mut device: Cuda, case: Case) -> Result {
     }
 }
 
-fn times(mut device: Cuda, case: Case) -> Result {
+fn times(mut device: Cuda, entry: &Entry) -> Result {
+    let problem = entry.problem(1);
     let request = SampleRequest {
-        case,
-        seed: 1,
+        problem: problem.as_ref(),
         warmup: 3,
         inner: 15,
     };
@@ -205,10 +255,7 @@ fn times(mut device: Cuda, case: Case) -> Result {
         });
     println!(
         "  {}: {:.3} us, {min:.3} to {max:.3}, {} launches over {} sets an inner run",
-        case.name(),
-        timing.value_us,
-        timing.launches,
-        timing.sets
+        entry.name, timing.value_us, timing.launches, timing.sets
     );
     Ok(())
 }
@@ -270,7 +317,7 @@ fn missing_kernel(device: &mut Cuda) -> Result {
 
 /// A launch of `ldsm_check` at its parity size, and its buffers' worth of operands.
 fn ldsm_launch(device: &mut Cuda) -> Result<(Launch, Box<dyn Problem>)> {
-    let problem = Case::LdsmCheck.problem(Size::Parity, 1);
+    let problem: Box<dyn Problem> = Box::new(LdsmCheck::new(Size::Parity, 1));
     let mut args = Vec::new();
     for input in problem.inputs() {
         let buffer = device.allocate(input.len())?;

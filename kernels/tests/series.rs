@@ -2,23 +2,25 @@
 //! figures that its claims rest on.
 
 mod common;
+#[path = "common/compiled.rs"]
+mod compiled;
 #[path = "common/cuda.rs"]
 mod cuda;
+#[path = "common/functions.rs"]
+mod functions;
 
-use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::Command;
 
 use kernels::layout::{Pairs, Plane, scale_slot};
 use kernels::series::PATCHES;
-use tempfile::TempDir;
 
 use common::{Result, apply, git, run};
-use cuda::{cuda_bin, make};
+use compiled::{Compiled, compile};
+use functions::on_host;
 
 #[test]
 fn the_series_gives_the_recorded_commits() -> Result {
-    let dir = apply(PATCHES.len())?;
+    let dir = apply(PATCHES)?;
     let log = run(git(dir.path()).args(["rev-list", "--reverse", "HEAD"]))?;
     let expected: Vec<&str> = PATCHES.iter().map(|p| p.commit).collect();
     assert_eq!(log.lines().collect::<Vec<_>>(), expected);
@@ -37,7 +39,7 @@ fn the_series_gives_the_recorded_commits() -> Result {
 
 #[test]
 fn the_revert_names_the_commit_before_it_and_restores_its_parent() -> Result {
-    let dir = apply(PATCHES.len())?;
+    let dir = apply(PATCHES)?;
     let message = run(git(dir.path()).args(["log", "-1", "--format=%B", PATCHES[3].commit]))?;
     let line = format!("This reverts commit {}.", PATCHES[2].commit);
     assert!(message.lines().any(|l| l == line), "{message}");
@@ -51,7 +53,7 @@ fn the_revert_names_the_commit_before_it_and_restores_its_parent() -> Result {
 
 #[test]
 fn levers_register_before_they_are_measured() -> Result {
-    let dir = apply(PATCHES.len())?;
+    let dir = apply(PATCHES)?;
     let trailer = |n: usize, key: &str| {
         let format = format!("--format=%(trailers:key={key},valueonly,unfold)");
         run(git(dir.path()).args(["log", "-1", &format, PATCHES[n].commit]))
@@ -74,50 +76,10 @@ fn levers_register_before_they_are_measured() -> Result {
     Ok(())
 }
 
-/// The text of a function in a CUDA source, with the words that g++ does not know left out.
-fn function(source: &str, name: &str) -> Result<String> {
-    let start = source
-        .find(&format!("int {name}("))
-        .ok_or_else(|| format!("no function `{name}`"))?;
-    let length = source[start..]
-        .find("\n}")
-        .ok_or("no end of the function")?;
-    Ok(source[start..start + length + 2].to_owned())
-}
-
-/// Compiles functions and constants of a source for the host and gives what `body` prints.
-fn on_host(source: &str, functions: &[&str], body: &str) -> Result<Vec<u32>> {
-    let dir = TempDir::new()?;
-    let constants: String = source
-        .lines()
-        .filter(|l| l.starts_with("constexpr int"))
-        .map(|l| format!("{l}\n"))
-        .collect();
-    let functions: Vec<String> = functions
-        .iter()
-        .map(|name| function(source, name))
-        .collect::<Result<_>>()?;
-    let program = format!(
-        "#include <cstdio>\n{constants}\n{}\nint main() {{ {body} }}\n",
-        functions.join("\n")
-    );
-    let (file, binary) = (dir.path().join("host.cpp"), dir.path().join("host"));
-    std::fs::write(&file, program)?;
-    run(Command::new("g++")
-        .args(["-std=c++17", "-o"])
-        .arg(&binary)
-        .arg(&file))?;
-    let printed = run(&mut Command::new(&binary))?;
-    Ok(printed
-        .lines()
-        .map(str::parse)
-        .collect::<std::result::Result<_, _>>()?)
-}
-
 #[test]
 fn the_sources_place_the_plane_as_the_layouts_say() -> Result {
     for (steps, plane) in [(1, Plane::Rows), (2, Plane::Swizzled)] {
-        let dir = apply(steps)?;
+        let dir = apply(&PATCHES[..steps])?;
         let source = std::fs::read_to_string(dir.path().join("kernels/ldsm_check.cu"))?;
         let body = r#"for (int row = 0; row < kChunks * kTokens; ++row)
             for (int half = 0; half < 2; ++half) std::printf("%d\n", granule_offset(row, half));"#;
@@ -142,7 +104,7 @@ fn the_sources_place_the_scales_as_the_layouts_say() -> Result {
         (5, Pairs::Regions),
     ];
     for (steps, layout) in steps {
-        let dir = apply(steps)?;
+        let dir = apply(&PATCHES[..steps])?;
         let source = std::fs::read_to_string(dir.path().join("kernels/scale_read.cu"))?;
         let body = r#"std::printf("%d\n", kPairWords * 4);
             for (int chunk = 0; chunk < kChunks; ++chunk)
@@ -160,74 +122,16 @@ fn the_sources_place_the_scales_as_the_layouts_say() -> Result {
     Ok(())
 }
 
-/// What a kernel was compiled to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Compiled {
-    code: String,
-    opcodes: BTreeMap<String, u64>,
-    smem: u64,
-    registers: u64,
-}
-
-impl Compiled {
-    /// Instructions of an opcode, whatever its further modifiers.
-    fn count(&self, opcode: &str) -> u64 {
-        let of = |name: &str| {
-            name.strip_prefix(opcode)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        };
-        self.opcodes
-            .iter()
-            .filter(|(name, _)| of(name))
-            .map(|(_, n)| n)
-            .sum()
-    }
-}
-
-/// A `KEY:number` in cuobjdump's words.
-fn usage(text: &str, key: &str) -> Result<u64> {
-    let found = text
-        .split_whitespace()
-        .find_map(|word| word.strip_prefix(key)?.strip_prefix(':'));
-    Ok(found
-        .ok_or_else(|| format!("no {key} in {text}"))?
-        .parse()?)
-}
-
-fn compile(dir: &Path, kernel: &str, arch: &str) -> Result<Compiled> {
-    let bin = cuda_bin();
-    make(dir, arch, &format!("build/{kernel}.{arch}.cubin"))?;
-    let cubin = dir.join(format!("build/{kernel}.{arch}.cubin"));
-    let json = run(Command::new(bin.join("nvdisasm")).arg("-json").arg(&cubin))?;
-    let parsed: serde_json::Value = serde_json::from_str(&json)?;
-    let usages = run(Command::new(bin.join("cuobjdump"))
-        .arg("-res-usage")
-        .arg(&cubin))?;
+/// Compiles a file with one kernel, which has the file's name and no stack.
+fn compile_one(dir: &Path, kernel: &str, arch: &str) -> Result<Compiled> {
+    let mut kernels = compile(dir, kernel, arch)?;
     assert_eq!(
-        usage(&usages, "STACK")?,
-        0,
-        "{kernel} for {arch} has no stack"
-    );
-    let mut compiled = Compiled {
-        code: String::new(),
-        opcodes: BTreeMap::new(),
-        smem: usage(&usages, "SHARED")?.saturating_sub(1024),
-        registers: usage(&usages, "REG")?,
-    };
-    let functions = parsed[1].as_array().ok_or("no functions")?;
-    assert_eq!(
-        functions.len(),
+        kernels.len(),
         1,
         "one kernel a file, nothing left uninlined"
     );
-    for instruction in functions[0]["sass-instructions"]
-        .as_array()
-        .ok_or("no code")?
-    {
-        let opcode = instruction["opcode"].as_str().ok_or("no opcode")?;
-        *compiled.opcodes.entry(opcode.to_owned()).or_default() += 1;
-        compiled.code.push_str(&instruction.to_string());
-    }
+    let compiled = kernels.remove(kernel).ok_or("no such kernel")?;
+    assert_eq!(compiled.stack, 0, "{kernel} for {arch} has no stack");
     Ok(compiled)
 }
 
@@ -236,8 +140,8 @@ const ARCHS: [&str; 2] = ["sm_121", "sm_90"];
 #[test]
 fn the_swizzle_changes_addresses_and_nothing_that_was_claimed_to_stay() -> Result {
     for arch in ARCHS {
-        let base = compile(apply(1)?.path(), "ldsm_check", arch)?;
-        let head = compile(apply(2)?.path(), "ldsm_check", arch)?;
+        let base = compile_one(apply(&PATCHES[..1])?.path(), "ldsm_check", arch)?;
+        let head = compile_one(apply(&PATCHES[..2])?.path(), "ldsm_check", arch)?;
         for side in [&base, &head] {
             assert_eq!(side.count("LDSM"), 64, "{arch}");
             assert_eq!(side.count("IMMA"), 64, "{arch}");
@@ -252,10 +156,10 @@ fn the_swizzle_changes_addresses_and_nothing_that_was_claimed_to_stay() -> Resul
 #[test]
 fn r31_turns_narrow_scale_loads_into_wide_ones() -> Result {
     for arch in ARCHS {
-        let base = compile(apply(2)?.path(), "scale_read", arch)?;
-        let naive = compile(apply(3)?.path(), "scale_read", arch)?;
-        let reverted = compile(apply(4)?.path(), "scale_read", arch)?;
-        let regions = compile(apply(5)?.path(), "scale_read", arch)?;
+        let base = compile_one(apply(&PATCHES[..2])?.path(), "scale_read", arch)?;
+        let naive = compile_one(apply(&PATCHES[..3])?.path(), "scale_read", arch)?;
+        let reverted = compile_one(apply(&PATCHES[..4])?.path(), "scale_read", arch)?;
+        let regions = compile_one(apply(&PATCHES[..5])?.path(), "scale_read", arch)?;
         let figures = |side: &Compiled| (side.count("LDS.64"), side.count("LDS.128"), side.smem);
         assert_eq!(figures(&base), (32, 16, 45_056), "{arch}");
         assert_eq!(figures(&naive), (0, 32, 43_008), "{arch}");

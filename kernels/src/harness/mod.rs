@@ -11,8 +11,9 @@ use std::io::{self, BufRead, Read, Write};
 
 use protocol::{Answer, BenchName, Reply, Request, Unserved};
 
+use crate::catalogue::{self, BENCHES, Entry, PARITY};
 use crate::device::{Device, DeviceError, Fault};
-use crate::standalone::{Case, SampleRequest, Size, UNIT, parity, sample};
+use crate::standalone::{SampleRequest, UNIT, parity, sample};
 
 /// The protocol's version.
 pub const PROTOCOL: u32 = 1;
@@ -138,7 +139,7 @@ fn answer(line: &str, backend: &mut Backend<'_>) -> (Reply, bool) {
 fn respond(request: &Request, device: &mut dyn Device) -> Result<Answer, Unserved> {
     match request {
         Request::Hello => Ok(hello(device)),
-        Request::Parity { case } => parity_answer(find(case, "case")?, device),
+        Request::Parity { case } => parity_answer(find(PARITY, case, "case")?, device),
         Request::Generate { .. } => Err(Unserved::input(
             "stand-alone kernels generate no tokens; leave [identity] out",
         )),
@@ -152,9 +153,9 @@ fn respond(request: &Request, device: &mut dyn Device) -> Result<Answer, Unserve
                 let text = format!("inner is 1 to {MOST_RUNS}, warmup at most {MOST_RUNS}");
                 return Err(Unserved::input(text));
             }
+            let problem = find(BENCHES, bench, "bench")?.problem(*seed);
             let request = SampleRequest {
-                case: find(bench, "bench")?,
-                seed: *seed,
+                problem: problem.as_ref(),
                 warmup: *warmup,
                 inner: *inner,
             };
@@ -173,22 +174,23 @@ fn hello(device: &dyn Device) -> Answer {
     let info = device.info();
     Answer::Hello {
         protocol: PROTOCOL,
-        name: format!("roundhouse stand-alone kernels on {}", info.name),
-        cases: Case::ALL.map(Case::name).to_vec(),
-        benches: Case::ALL
-            .map(|case| BenchName {
-                name: case.name(),
+        name: format!("roundhouse sample kernels on {}", info.name),
+        cases: PARITY.iter().map(|case| case.name).collect(),
+        benches: BENCHES
+            .iter()
+            .map(|bench| BenchName {
+                name: bench.name,
                 unit: UNIT,
             })
-            .to_vec(),
+            .collect(),
     }
 }
 
 /// The seed of parity cases: fixed, so that both sides see the same operands.
 const PARITY_SEED: u64 = 1;
 
-fn parity_answer(case: Case, device: &mut dyn Device) -> Result<Answer, Unserved> {
-    let problem = case.problem(Size::Parity, PARITY_SEED);
+fn parity_answer(case: &Entry, device: &mut dyn Device) -> Result<Answer, Unserved> {
+    let problem = case.problem(PARITY_SEED);
     let figures = parity(device, problem.as_ref())?;
     Ok(Answer::Parity {
         passed: figures.passed(problem.tolerance()),
@@ -202,9 +204,9 @@ fn parity_answer(case: Case, device: &mut dyn Device) -> Result<Answer, Unserved
     })
 }
 
-fn find(name: &str, what: &str) -> Result<Case, Unserved> {
-    Case::find(name).ok_or_else(|| {
-        let known = Case::ALL.map(Case::name).join(", ");
+fn find(entries: &'static [Entry], name: &str, what: &str) -> Result<&'static Entry, Unserved> {
+    catalogue::find(entries, name).ok_or_else(|| {
+        let known = catalogue::names(entries);
         Unserved {
             error: format!("no {what} `{name}`; there are: {known}"),
             fault: Fault::Input,

@@ -53,9 +53,17 @@ fn hello_names_cases_and_benches() {
         answers,
         [json!({
             "id": 1, "ok": true, "protocol": 1,
-            "name": "roundhouse stand-alone kernels on fake",
-            "cases": ["ldsm_check", "scale_read"],
-            "benches": [{"name": "ldsm_check", "unit": "us"}, {"name": "scale_read", "unit": "us"}],
+            "name": "roundhouse sample kernels on fake",
+            "cases": [
+                "ldsm_check", "scale_read", "quantise",
+                "mmq KD=4", "mmq KD=4 ragged", "mmq KD=8", "mmq KD=8 ragged",
+                "mmq NB", "mmq NB ragged",
+            ],
+            "benches": [
+                {"name": "ldsm_check", "unit": "us"}, {"name": "scale_read", "unit": "us"},
+                {"name": "quantise", "unit": "us"}, {"name": "q_proj KD=4", "unit": "us"},
+                {"name": "q_proj KD=8", "unit": "us"}, {"name": "q_proj NB", "unit": "us"},
+            ],
         })]
     );
 }

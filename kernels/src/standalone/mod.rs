@@ -4,7 +4,7 @@
 //! [`Device`](crate::device::Device)'s affair. Nothing here judges a time: it is measured, bounded from below by what is
 //! physically possible, and reported together with the proof that the timed runs did their work.
 
-mod data;
+pub(crate) mod data;
 mod ldsm_check;
 mod parity;
 mod scale_read;
@@ -14,6 +14,7 @@ use crate::device::{DeviceError, Fault, Geometry};
 
 pub use ldsm_check::{BENCH_LOADS as LDSM_CHECK_LOADS, LdsmCheck};
 pub use parity::{Figures, Tolerance, compare, launch_once, parity};
+pub(crate) use scale_read::scale_and_min;
 pub use scale_read::{BENCH_TILES as SCALE_READ_TILES, ScaleRead};
 pub use timing::{SampleRequest, Timing, sample};
 

@@ -128,7 +128,7 @@ fn block(act_qs: &[u8], block: usize, token: usize) -> impl Iterator<Item = i8> 
 }
 
 /// The 6-bit scale and min of chunk `j` in a super-block's 12 bytes, as q4_K packs them.
-fn scale_and_min(packed: &[u8], j: usize) -> (u8, u8) {
+pub(crate) fn scale_and_min(packed: &[u8], j: usize) -> (u8, u8) {
     if j < 4 {
         (packed[j] & 63, packed[j + 4] & 63)
     } else {
@@ -176,7 +176,7 @@ impl Problem for ScaleRead {
     }
 
     fn decode(&self, bytes: [u8; 4]) -> f64 {
-        f64::from(f32::from_le_bytes(bytes))
+        data::float(bytes)
     }
 
     fn tolerance(&self) -> Tolerance {

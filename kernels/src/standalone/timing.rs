@@ -5,7 +5,7 @@
 //! nothing must not look fast.
 
 use super::parity::{Set, some};
-use super::{Case, CaseError, Problem, Size, compare};
+use super::{CaseError, Problem, compare};
 use crate::device::{Device, DeviceError, DeviceInfo, Launch};
 
 /// An inner run lasts at least about this long, so that the events' resolution does not matter.
@@ -19,12 +19,10 @@ const MULTIPLICATIONS_PER_CLOCK: f64 = 16_384.0;
 const HIGHEST_CLOCK_KHZ: f64 = 4_000_000.0;
 
 /// What to time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SampleRequest {
-    /// The case.
-    pub case: Case,
-    /// Seed of the operands.
-    pub seed: u64,
+#[derive(Clone, Copy)]
+pub struct SampleRequest<'a> {
+    /// The problem, at the size at which it is timed.
+    pub problem: &'a dyn Problem,
     /// Untimed inner runs.
     pub warmup: u32,
     /// Timed inner runs.
@@ -48,12 +46,11 @@ pub struct Timing {
 ///
 /// # Errors
 /// Where the device could not run it, the timed runs' output is wrong, or the time impossible.
-pub fn sample(device: &mut dyn Device, request: &SampleRequest) -> Result<Timing, CaseError> {
-    let problem = request.case.problem(Size::Bench, request.seed);
+pub fn sample(device: &mut dyn Device, request: &SampleRequest<'_>) -> Result<Timing, CaseError> {
     let mut sets = Vec::new();
-    let result = allocate(device, problem.as_ref(), &mut sets)
+    let result = allocate(device, request.problem, &mut sets)
         .map_err(CaseError::from)
-        .and_then(|()| timed(device, problem.as_ref(), &sets, request));
+        .and_then(|()| timed(device, &sets, request));
     sets.into_iter().for_each(|set| set.free(device));
     result
 }
@@ -83,10 +80,10 @@ fn sets_beyond(l2_bytes: u64, set_bytes: u64) -> usize {
 
 fn timed(
     device: &mut dyn Device,
-    problem: &dyn Problem,
     sets: &[Set],
-    request: &SampleRequest,
+    request: &SampleRequest<'_>,
 ) -> Result<Timing, CaseError> {
+    let problem = request.problem;
     let round: Vec<Launch> = sets.iter().map(|set| set.launch.clone()).collect();
     device.time(&round)?;
     let once_us = device.time(&round)? / round.len() as f64;

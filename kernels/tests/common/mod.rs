@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use kernels::series::PATCHES;
+use kernels::series::Patch;
 use tempfile::TempDir;
 
 pub type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -37,11 +37,11 @@ pub fn git(dir: &Path) -> Command {
     command
 }
 
-/// A repository with the first `count` patches applied.
-pub fn apply(count: usize) -> Result<TempDir> {
+/// A repository with the patches applied.
+pub fn apply(patches: &[Patch]) -> Result<TempDir> {
     let dir = TempDir::new()?;
     run(git(dir.path()).args(["init", "-q", "-b", "main", "--object-format=sha1", "."]))?;
-    for patch in &PATCHES[..count] {
+    for patch in patches {
         let mail = dir.path().join(".git/mail");
         std::fs::write(&mail, patch.mail)?;
         run(git(dir.path())

@@ -41,6 +41,8 @@ struct alignas(16) float4 {
     float x, y, z, w;
 };
 
+inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
+inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 inline int2 make_int2(int x, int y) { return {x, y}; }
 inline float2 make_float2(float x, float y) { return {x, y}; }
 
@@ -63,6 +65,14 @@ struct __half {
 };
 
 inline __half __ushort_as_half(unsigned short bits) { return {bits}; }
+inline unsigned short __half_as_ushort(__half h) { return h.bits; }
+
+inline __half __float2half_rn(float value) {
+    const _Float16 rounded = static_cast<_Float16>(value);
+    __half h;
+    std::memcpy(&h, &rounded, sizeof h);
+    return h;
+}
 
 inline float __half2float(__half h) {
     const int exponent = h.bits >> 10 & 31, fraction = h.bits & 1023;
@@ -75,6 +85,9 @@ namespace host {
 
 inline constexpr unsigned kThreads = 256;
 inline constexpr size_t kStack = 64 * 1024;
+
+// The most that a block may have of it on any device that the kernels are for.
+alignas(128) inline uint8_t dynamic_smem[99 * 1024];
 
 inline ucontext_t scheduler, fibers[kThreads];
 inline unsigned running;
@@ -96,6 +109,8 @@ inline void start() {
 inline void run_block(void (*kernel)()) {
     static std::vector<char> stacks(kThreads * kStack);
     body = kernel;
+    // What a block finds in shared memory is not what the one before it left.
+    std::memset(dynamic_smem, 0xff, sizeof dynamic_smem);
     for (unsigned t = 0; t < kThreads; ++t) {
         finished[t] = false;
         getcontext(&fibers[t]);
@@ -130,6 +145,17 @@ inline size_t __cvta_generic_to_shared(const void* p) {
     return static_cast<size_t>(at - host::shared_base);
 }
 
+template <typename T>
+T __shfl_xor_sync(unsigned, T value, int distance) {
+    static T values[host::kThreads];
+    const unsigned me = threadIdx.x;
+    values[me] = value;
+    host::yield();
+    const T other = values[me ^ static_cast<unsigned>(distance)];
+    host::yield();
+    return other;
+}
+
 namespace host {
 
 // ldmatrix.x4: lane l receives 4 bytes of each of four 8x16-byte matrices, row l / 4, bytes
@@ -140,7 +166,9 @@ inline void ldmatrix_x4(uint32_t (&to)[4], uint32_t address) {
     addresses[me] = address;
     yield();
     for (unsigned m = 0; m < 4; ++m) {
-        const char* row = shared_base + addresses[warp + m * 8 + lane / 4];
+        // An address may lie before the base.
+        const char* row =
+            shared_base + static_cast<int32_t>(addresses[warp + m * 8 + lane / 4]);
         std::memcpy(&to[m], row + lane % 4 * 4, 4);
     }
     yield();
@@ -164,6 +192,11 @@ inline void mma_16832(int32_t (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint
         }
     }
     yield();
+}
+
+inline void mma_16832_of_zero(int32_t (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+    for (int32_t& sum : c) sum = 0;
+    mma_16832(c, a, b0, b1);
 }
 
 }  // namespace host

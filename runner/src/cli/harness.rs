@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
+use kernels::catalogue::{self, BENCHES};
 use kernels::device::{Cuda, Device, DeviceError};
 use kernels::harness::{Backend, load_images, serve};
-use kernels::standalone::{Case, Size, launch_once};
+use kernels::standalone::launch_once;
 
 /// Answers requests as JSON lines on standard input and output, on a CUDA device.
 #[derive(Debug, clap::Args)]
@@ -19,8 +20,8 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub device: u32,
 
-    /// Launch this kernel once at the bench's size and end, for a profiler to watch
-    #[arg(long, value_name = "KERNEL")]
+    /// Launch this bench's kernel once and end, for a profiler to watch
+    #[arg(long, value_name = "BENCH")]
     pub launch: Option<String>,
 }
 
@@ -32,8 +33,8 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let images = read_images(&args.cubin)?;
     let device = open(args.device, images);
-    if let Some(kernel) = &args.launch {
-        return launch(kernel, &mut device?);
+    if let Some(bench) = &args.launch {
+        return launch(bench, &mut device?);
     }
     let (input, output) = (std::io::stdin().lock(), std::io::stdout().lock());
     match device {
@@ -50,14 +51,14 @@ fn open(index: u32, images: Vec<Vec<u8>>) -> Result<Cuda, DeviceError> {
     Ok(device)
 }
 
-fn launch(kernel: &str, device: &mut dyn Device) -> anyhow::Result<ExitCode> {
-    let Some(case) = Case::find(kernel) else {
-        let known = Case::ALL.map(Case::name).join(", ");
-        bail!("no kernel `{kernel}`; there are: {known}");
+fn launch(bench: &str, device: &mut dyn Device) -> anyhow::Result<ExitCode> {
+    let Some(entry) = catalogue::find(BENCHES, bench) else {
+        let known = catalogue::names(BENCHES);
+        bail!("no bench `{bench}`; there are: {known}");
     };
-    let problem = case.problem(Size::Bench, 0);
+    let problem = entry.problem(0);
     let figures = launch_once(device, problem.as_ref())?;
-    eprintln!("{kernel}: launched once; {figures}");
+    eprintln!("{bench}: launched once; {figures}");
     Ok(ExitCode::SUCCESS)
 }
 

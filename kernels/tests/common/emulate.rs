@@ -1,0 +1,118 @@
+//! CUDA sources compiled by g++ and run on the CPU, one block at a time (`host/cuda_host.h`).
+
+use std::path::Path;
+use std::process::Command;
+
+use kernels::standalone::{Figures, Problem, compare};
+use tempfile::TempDir;
+
+use crate::common::{Result, run};
+
+/// `main` of the program: reads the inputs from files, runs every block, writes the output.
+fn main_for(problem: &dyn Problem, pointers: &[&str]) -> String {
+    let [grid_x, grid_y, _] = problem.geometry().grid;
+    let files = problem.inputs().len();
+    let mut arguments: Vec<String> = pointers
+        .iter()
+        .enumerate()
+        .map(|(n, kind)| format!("reinterpret_cast<{kind}*>(memory[{n}])"))
+        .collect();
+    arguments.extend(problem.scalars().iter().map(i32::to_string));
+    format!(
+        r#"
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+static char* memory[8];
+static void block() {{ {kernel}({arguments}); }}
+int main() {{
+    for (int i = 0; i < {files}; ++i) {{
+        FILE* in = std::fopen(("in" + std::to_string(i)).c_str(), "rb");
+        std::fseek(in, 0, SEEK_END);
+        const size_t size = std::ftell(in);
+        std::rewind(in);
+        memory[i] = static_cast<char*>(std::aligned_alloc(64, (size + 63) / 64 * 64));
+        if (std::fread(memory[i], 1, size, in) != size) return 1;
+    }}
+    const size_t bytes = {outputs} * 4;
+    memory[{files}] = static_cast<char*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64));
+    std::memset(memory[{files}], 0xff, bytes);
+    for (blockIdx.y = 0; blockIdx.y < {grid_y}; ++blockIdx.y)
+        for (blockIdx.x = 0; blockIdx.x < {grid_x}; ++blockIdx.x) host::run_block(block);
+    FILE* out = std::fopen("out", "wb");
+    if (std::fwrite(memory[{files}], 1, bytes, out) != bytes) return 1;
+    return std::fclose(out);
+}}
+"#,
+        kernel = problem.kernel(),
+        arguments = arguments.join(", "),
+        outputs = problem.outputs(),
+    )
+}
+
+/// Puts `by` in place of the inline assembly statement that contains `instruction`, if there is one.
+fn replace_asm(source: &str, instruction: &str, by: &str) -> Result<String> {
+    let Some(at) = source.find(instruction) else {
+        return Ok(source.to_owned());
+    };
+    let start = source[..at].rfind("asm").ok_or("no asm before it")?;
+    let end = start + source[start..].find(");\n").ok_or("no end of the asm")? + 2;
+    Ok(format!("{}{by}{}", &source[..start], &source[end..]))
+}
+
+/// A source with what only nvcc understands replaced by the host's version of it.
+fn for_host(source: &str) -> Result<String> {
+    let source = source.replace(
+        "extern __shared__ __align__(128) uint8_t smem[];",
+        "uint8_t* const smem = host::dynamic_smem;",
+    );
+    let source = replace_asm(&source, "ldmatrix.sync", "host::ldmatrix_x4(f.r, address);")?;
+    // The operands are named alike in all sources; some add to `c`, some begin at zero.
+    let multiply = if source.contains(r#""+r"(c[0])"#) {
+        "host::mma_16832(c, a.r, b0, b1);"
+    } else {
+        "host::mma_16832_of_zero(c, a.r, b0, b1);"
+    };
+    replace_asm(&source, "mma.sync", multiply)
+}
+
+/// Compiles the sources of a repository, runs the problem's kernel on the CPU and compares all of
+/// its output. `source` is the kernel's file; `pointers` are the types behind its pointers.
+pub fn run_on_host(
+    repository: &Path,
+    source: &str,
+    problem: &dyn Problem,
+    pointers: &[&str],
+) -> Result<(Figures, bool)> {
+    let dir = TempDir::new()?;
+    for entry in std::fs::read_dir(repository.join("kernels"))? {
+        let path = entry?.path();
+        let name = path.file_name().ok_or("a file has a name")?;
+        std::fs::write(
+            dir.path().join(name),
+            for_host(&std::fs::read_to_string(&path)?)?,
+        )?;
+    }
+    let write = |name: &str, content: &[u8]| std::fs::write(dir.path().join(name), content);
+    let main = main_for(problem, pointers);
+    let program = format!("#include \"cuda_host.h\"\n#include \"{source}\"\n{main}");
+    write("cuda_host.h", include_bytes!("../host/cuda_host.h"))?;
+    write("cuda_fp16.h", b"")?;
+    write("kernel.cpp", program.as_bytes())?;
+    for (n, input) in problem.inputs().iter().enumerate() {
+        write(&format!("in{n}"), input)?;
+    }
+    run(Command::new("g++").current_dir(dir.path()).args([
+        "-std=c++17",
+        "-O1",
+        "-I.",
+        "-Wno-unknown-pragmas",
+        "-o",
+        "kernel",
+        "kernel.cpp",
+    ]))?;
+    run(Command::new("./kernel").current_dir(dir.path()))?;
+    let output = std::fs::read(dir.path().join("out"))?;
+    let figures = compare(problem, &output, 0..problem.outputs());
+    Ok((figures, figures.passed(problem.tolerance())))
+}
