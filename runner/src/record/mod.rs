@@ -29,8 +29,9 @@ pub use recorder::{BuildRecord, Inspected, Recorder};
 pub use table::TableRow;
 pub use vault::Vault;
 
+pub(crate) use crate::process::now;
+
 use crate::cli::Dirs;
-use crate::model::UnixMillis;
 
 /// What can go wrong with the record.
 #[derive(Debug, thiserror::Error)]
@@ -139,10 +140,4 @@ impl Records {
     pub fn db(&self) -> &db::Db {
         &self.db
     }
-}
-
-/// Now, for rows.
-pub fn now() -> UnixMillis {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    UnixMillis(since.map_or(0, |age| i64::try_from(age.as_millis()).unwrap_or(i64::MAX)))
 }

@@ -308,17 +308,6 @@ impl Recorder {
         db::sample_append(&mut tx, self.run, &row).await?;
         Ok(tx.commit().await?)
     }
-
-    /// Stores a named file of the run.
-    pub async fn artifact(&self, name: &str, artifact: &ArtifactHash) -> Result<()> {
-        let mut tx = self.begin().await?;
-        let row = db::RunArtifact {
-            name: name.to_owned(),
-            artifact: artifact.0.clone(),
-        };
-        db::run_artifact_insert(&mut tx, self.run, &row).await?;
-        Ok(tx.commit().await?)
-    }
 }
 
 impl crate::measure::Recorder for Recorder {
