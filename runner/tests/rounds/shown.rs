@@ -49,25 +49,25 @@ fn lesson_30_corrections_lead_and_the_first_figures_stay() {
         markdown.starts_with(&format!("### \u{21a9}\u{fe0f} REVERTED: {said}\n")),
         "{markdown}"
     );
-    assert!(
-        markdown.contains("**+60.00&nbsp;%**<br><sub>corrected, was +4."),
-        "{markdown}"
-    );
-    scenario
-        .runner(&["compare", "1", "1"])
-        .expect_text("REVERTED (corrected, was LANDED)");
-
     let json = scenario
         .runner(&["show", "1", "--json"])
         .expect_code(0)
         .json();
+    // The engine is noisy: what was judged stands in the record.
+    let judged = json["judgement"]["benches"][0]["effect"]["estimate"].as_f64();
+    let judged = judged.expect("an estimate");
+    assert!((4.0..6.0).contains(&judged), "{judged}");
+    let was = format!("**+60.00&nbsp;%**<br><sub>corrected, was {judged:+.2}&nbsp;%");
+    assert!(markdown.contains(&was), "{was}\n{markdown}");
+    scenario
+        .runner(&["compare", "1", "1"])
+        .expect_text("REVERTED (corrected, was LANDED)");
+
     assert_eq!(json["judgement"]["verdict"], "LANDED");
     assert_eq!(json["shown"]["verdict"], "REVERTED");
     assert_eq!(json["shown"]["headline"], said);
     assert_eq!(json["shown"]["benches"][0]["estimate"], 60.0);
     assert!(json["shown"]["benches"][0]["finding"].is_null());
-    let judged = json["judgement"]["benches"][0]["effect"]["estimate"].as_f64();
-    assert!(judged.is_some_and(|judged| judged < 6.0), "{judged:?}");
 
     let docs = include_str!("../../../docs/json.md");
     for part in [
