@@ -325,7 +325,7 @@ fn ldsm_launch(device: &mut Cuda) -> Result<(Launch, Box<dyn Problem>)> {
         args.push(Arg::Buffer(buffer));
     }
     args.push(Arg::Buffer(device.allocate(problem.outputs() * 4)?));
-    args.extend(problem.scalars().into_iter().map(Arg::I32));
+    args.extend(problem.scalars().into_iter().map(Arg::Scalar));
     let launch = Launch {
         kernel: device.kernel(problem.kernel())?,
         geometry: problem.geometry(),
@@ -369,11 +369,11 @@ fn bad_launch(device: &mut Cuda) -> Result {
     )?;
     ensure(refused(device, |l| l.args.truncate(4)), "too few arguments")?;
     ensure(
-        refused(device, |l| l.args.push(Arg::I32(0))),
+        refused(device, |l| l.args.push(0.into())),
         "too many arguments",
     )?;
     ensure(
-        refused(device, |l| l.args[0] = Arg::I32(0)),
+        refused(device, |l| l.args[0] = 0.into()),
         "a number for a pointer",
     )?;
     device.launch(&launch)?;
@@ -383,7 +383,7 @@ fn bad_launch(device: &mut Cuda) -> Result {
 fn faulting_kernel(device: &mut Cuda) -> Result {
     let (mut launch, _) = ldsm_launch(device)?;
     // Rows a gigabyte apart: far outside the operands.
-    launch.args[3] = Arg::I32(1 << 30);
+    launch.args[3] = (1 << 30).into();
     launch.geometry = Geometry {
         grid: [1, 1, 1],
         ..launch.geometry

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{Arg, Buffer, Device, DeviceError, DeviceInfo, Geometry, Kernel, Launch};
+use super::{Arg, Buffer, Device, DeviceError, DeviceInfo, Geometry, Kernel, Launch, Scalar};
 
 /// What a fake kernel gets: the buffers of its pointer arguments, the integers, the geometry.
 pub(crate) struct Invocation<'a> {
     pub(crate) buffers: Vec<Vec<u8>>,
-    pub(crate) scalars: Vec<i32>,
+    pub(crate) scalars: Vec<Scalar>,
     pub(crate) geometry: &'a Geometry,
 }
 
@@ -21,6 +21,16 @@ pub(crate) struct Fake {
     pub(crate) launches: BTreeMap<String, u32>,
     pub(crate) launch_us: f64,
     images: usize,
+}
+
+impl Invocation<'_> {
+    /// Integer argument `n` among the numbers.
+    pub(crate) fn integer(&self, n: usize) -> usize {
+        match self.scalars[n] {
+            Scalar::I32(number) => number as usize,
+            Scalar::F32(number) => panic!("argument {n} is the float {number}"),
+        }
+    }
 }
 
 impl Fake {
@@ -127,7 +137,11 @@ impl Device for Fake {
                         .buffers
                         .push(std::mem::take(self.buffer(buffer)?));
                 }
-                Arg::I32(n) => invocation.scalars.push(n),
+                Arg::Within { .. } => {
+                    let reason = "no fake kernel takes a part of a buffer".to_owned();
+                    return Err(DeviceError::BadBuffer(reason));
+                }
+                Arg::Scalar(n) => invocation.scalars.push(n),
             }
         }
         let (name, body) = &mut self.kernels[launch.kernel.0];

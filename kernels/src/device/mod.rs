@@ -61,13 +61,59 @@ pub struct Buffer(pub(crate) usize);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Kernel(pub(crate) usize);
 
+/// A number among the arguments of a launch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Scalar {
+    /// A 32-bit integer.
+    I32(i32),
+    /// A 32-bit float.
+    F32(f32),
+}
+
+impl From<i32> for Scalar {
+    fn from(number: i32) -> Self {
+        Scalar::I32(number)
+    }
+}
+
+impl From<f32> for Scalar {
+    fn from(number: f32) -> Self {
+        Scalar::F32(number)
+    }
+}
+
 /// One argument of a launch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Arg {
     /// The address of a buffer.
     Buffer(Buffer),
-    /// A 32-bit integer.
-    I32(i32),
+    /// An address within a buffer.
+    Within {
+        /// The buffer.
+        buffer: Buffer,
+        /// Bytes from its beginning; less than it has.
+        offset: usize,
+    },
+    /// A number.
+    Scalar(Scalar),
+}
+
+impl From<Buffer> for Arg {
+    fn from(buffer: Buffer) -> Self {
+        Arg::Buffer(buffer)
+    }
+}
+
+impl From<i32> for Arg {
+    fn from(number: i32) -> Self {
+        Arg::Scalar(number.into())
+    }
+}
+
+impl From<f32> for Arg {
+    fn from(number: f32) -> Self {
+        Arg::Scalar(number.into())
+    }
 }
 
 /// The shape of a launch.
@@ -82,7 +128,7 @@ pub struct Geometry {
 }
 
 /// One launch of a kernel.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Launch {
     /// The kernel.
     pub kernel: Kernel,

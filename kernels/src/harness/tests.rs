@@ -8,7 +8,7 @@ use crate::device::fake::{Fake, Invocation};
 /// Computes `ldsm_check` from the buffers, block by block and chunk by chunk as the kernel does,
 /// independently of the case's own reference.
 fn ldsm_check(call: &mut Invocation<'_>) -> Result<(), DeviceError> {
-    let (k, ods) = (call.scalars[0] as usize, call.scalars[1] as usize);
+    let (k, ods) = (call.integer(0), call.integer(1));
     let [tiles, od_tiles, _] = call.geometry.grid;
     assert_eq!(od_tiles as usize * 64, ods);
     let (acts, weights) = (call.buffers[0].clone(), call.buffers[1].clone());
@@ -141,7 +141,7 @@ fn fast_ldsm_check() -> impl FnMut(&mut Invocation<'_>) -> Result<(), DeviceErro
 
 /// Right where samples are verified, zero elsewhere.
 fn sampled_ldsm_check(call: &mut Invocation<'_>) {
-    let (k, ods) = (call.scalars[0] as usize, call.scalars[1] as usize);
+    let (k, ods) = (call.integer(0), call.integer(1));
     let outputs = call.buffers[2].len() / 4;
     let mut sums = vec![0i32; outputs];
     for n in (0..outputs).step_by((outputs / 4096) | 1) {

@@ -1,7 +1,7 @@
 //! `out[token][od] = sum over k of dequantised act[token][k] * dequantised weight[od][k]`.
 
 use super::blocks::{CHUNK, Q4_BYTES, Q4Chunk, Q8, Q8_BYTES, SUPER, random_q4, random_q8};
-use crate::device::Geometry;
+use crate::device::{Geometry, Scalar};
 use crate::standalone::{Problem, Tolerance, data};
 
 /// Output rows of a block, in every kernel.
@@ -148,9 +148,11 @@ impl Problem for Product {
         self.shape.tokens * self.shape.ods
     }
 
-    fn scalars(&self) -> Vec<i32> {
+    fn scalars(&self) -> Vec<Scalar> {
         let Shape { ods, tokens, .. } = self.shape;
-        [self.shape.k(), ods, tokens].map(|n| n as i32).to_vec()
+        [self.shape.k(), ods, tokens]
+            .map(|n| Scalar::I32(n as i32))
+            .to_vec()
     }
 
     fn geometry(&self) -> Geometry {

@@ -1,7 +1,7 @@
 //! `quantise_q8`: f32 values to q8 blocks, equal to the byte.
 
 use super::blocks::{CHUNK, Q8_BYTES};
-use crate::device::Geometry;
+use crate::device::{Geometry, Scalar};
 use crate::standalone::{Problem, Size, Tolerance, data};
 
 /// 4-byte words of a q8 block.
@@ -80,8 +80,8 @@ impl Problem for Quantise {
         self.blocks * WORDS
     }
 
-    fn scalars(&self) -> Vec<i32> {
-        vec![self.blocks as i32]
+    fn scalars(&self) -> Vec<Scalar> {
+        vec![Scalar::I32(self.blocks as i32)]
     }
 
     fn geometry(&self) -> Geometry {

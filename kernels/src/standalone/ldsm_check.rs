@@ -1,7 +1,7 @@
 //! `ldsm_check`: `out[token][od] = sum over k of acts[token][k] * weights[od][k]`, in integers.
 
 use super::{Problem, Size, Tolerance, data};
-use crate::device::Geometry;
+use crate::device::{Geometry, Scalar};
 use crate::layout::LDSM_TOKENS;
 
 pub(super) const KERNEL: &str = "ldsm_check";
@@ -71,8 +71,10 @@ impl Problem for LdsmCheck {
         self.shape.tokens * self.shape.ods
     }
 
-    fn scalars(&self) -> Vec<i32> {
-        vec![self.shape.k as i32, self.shape.ods as i32]
+    fn scalars(&self) -> Vec<Scalar> {
+        [self.shape.k, self.shape.ods]
+            .map(|n| Scalar::I32(n as i32))
+            .to_vec()
     }
 
     fn geometry(&self) -> Geometry {

@@ -10,7 +10,7 @@ mod parity;
 mod scale_read;
 mod timing;
 
-use crate::device::{DeviceError, Fault, Geometry};
+use crate::device::{DeviceError, Fault, Geometry, Scalar};
 
 pub use ldsm_check::{BENCH_LOADS as LDSM_CHECK_LOADS, LdsmCheck};
 pub use parity::{Figures, Tolerance, compare, launch_once, parity};
@@ -35,7 +35,7 @@ pub trait Problem {
     fn outputs(&self) -> usize;
 
     /// Scalars that follow the output.
-    fn scalars(&self) -> Vec<i32>;
+    fn scalars(&self) -> Vec<Scalar>;
 
     /// Grid, block and shared memory.
     fn geometry(&self) -> Geometry;

@@ -129,7 +129,7 @@ impl Set {
             kernel,
             geometry: problem.geometry(),
             args: args
-                .chain(problem.scalars().into_iter().map(Arg::I32))
+                .chain(problem.scalars().into_iter().map(Arg::Scalar))
                 .collect(),
         };
         Ok((output, launch))

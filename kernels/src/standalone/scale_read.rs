@@ -5,7 +5,7 @@
 //! ```
 
 use super::{Problem, Size, Tolerance, data};
-use crate::device::Geometry;
+use crate::device::{Geometry, Scalar};
 
 pub(super) const KERNEL: &str = "scale_read";
 
@@ -152,8 +152,10 @@ impl Problem for ScaleRead {
         self.tokens() * self.od_tiles * ODS
     }
 
-    fn scalars(&self) -> Vec<i32> {
-        vec![self.k_tiles as i32, self.tokens() as i32]
+    fn scalars(&self) -> Vec<Scalar> {
+        [self.k_tiles, self.tokens()]
+            .map(|n| Scalar::I32(n as i32))
+            .to_vec()
     }
 
     fn geometry(&self) -> Geometry {

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use kernels::device::Scalar;
 use kernels::standalone::{Figures, Problem, compare};
 use tempfile::TempDir;
 
@@ -17,7 +18,7 @@ fn main_for(problem: &dyn Problem, pointers: &[&str]) -> String {
         .enumerate()
         .map(|(n, kind)| format!("reinterpret_cast<{kind}*>(memory[{n}])"))
         .collect();
-    arguments.extend(problem.scalars().iter().map(i32::to_string));
+    arguments.extend(problem.scalars().into_iter().map(literal));
     format!(
         r#"
 #include <cstdio>
@@ -48,6 +49,14 @@ int main() {{
         arguments = arguments.join(", "),
         outputs = problem.outputs(),
     )
+}
+
+/// A number as it stands in C++; floats to the bit.
+fn literal(scalar: Scalar) -> String {
+    match scalar {
+        Scalar::I32(number) => number.to_string(),
+        Scalar::F32(number) => format!("host::float_of_bits({}u)", number.to_bits()),
+    }
 }
 
 /// Puts `by` in place of the inline assembly statement that contains `instruction`, if there is one.

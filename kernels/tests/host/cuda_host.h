@@ -83,6 +83,12 @@ inline float __half2float(__half h) {
 
 namespace host {
 
+inline float float_of_bits(uint32_t bits) {
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
 inline constexpr unsigned kThreads = 256;
 inline constexpr size_t kStack = 64 * 1024;
 

@@ -6,7 +6,7 @@ use cudarc::driver::sys::{self, CUfunction_attribute_enum as FuncAttribute, CUre
 use cudarc::driver::{CudaFunction, CudaStream, DriverError, LaunchConfig, PushKernelArg};
 
 use super::error::launch_failed;
-use crate::device::{Arg, DeviceError, Launch};
+use crate::device::{Arg, DeviceError, Launch, Scalar};
 
 /// A kernel, with what its launches are checked against.
 pub(super) struct LoadedKernel {
@@ -130,7 +130,8 @@ impl Ready<'_> {
         for value in &self.values {
             match value {
                 ArgValue::Pointer(address) => builder.arg(address),
-                ArgValue::I32(number) => builder.arg(number),
+                ArgValue::Scalar(Scalar::I32(number)) => builder.arg(number),
+                ArgValue::Scalar(Scalar::F32(number)) => builder.arg(number),
             };
         }
         // SAFETY: number and sizes of the arguments equal the kernel's parameters (`check`), the
@@ -144,14 +145,15 @@ impl Ready<'_> {
 
 pub(super) enum ArgValue {
     Pointer(u64),
-    I32(i32),
+    Scalar(Scalar),
 }
 
 impl Arg {
     fn bytes(&self) -> usize {
         match self {
-            Arg::Buffer(_) => size_of::<u64>(),
-            Arg::I32(_) => size_of::<i32>(),
+            Arg::Buffer(_) | Arg::Within { .. } => size_of::<u64>(),
+            Arg::Scalar(Scalar::I32(_)) => size_of::<i32>(),
+            Arg::Scalar(Scalar::F32(_)) => size_of::<f32>(),
         }
     }
 }

@@ -85,13 +85,16 @@ impl Cuda {
             .ready(launch, values, self.info.smem_optin)
     }
 
+    fn address(&self, buffer: Buffer, offset: usize) -> Result<ArgValue, DeviceError> {
+        let (address, _in_order) = self.slot(buffer, offset)?.device_ptr(&self.stream);
+        Ok(ArgValue::Pointer(address + offset as u64))
+    }
+
     fn value(&self, arg: &Arg) -> Result<ArgValue, DeviceError> {
         Ok(match *arg {
-            Arg::Buffer(buffer) => {
-                let (address, _in_order) = self.slot(buffer, 0)?.device_ptr(&self.stream);
-                ArgValue::Pointer(address)
-            }
-            Arg::I32(number) => ArgValue::I32(number),
+            Arg::Buffer(buffer) => self.address(buffer, 0)?,
+            Arg::Within { buffer, offset } => self.address(buffer, offset)?,
+            Arg::Scalar(number) => ArgValue::Scalar(number),
         })
     }
 
