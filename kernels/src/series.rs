@@ -49,23 +49,23 @@ patches! {
     /// The series of the matrix products, to be applied to a repository of its own.
     MMQ_PATCHES in "mmq":
     "0001-baseline-wide.patch" =>
-        "ea094d2d8f95f1a78cf3a5eafb99ea1533373c80",
+        "4032e4788aa4c08d9a99be907890af1060d6651f",
     "0002-r17-remap.patch" =>
-        "a8e7e605d650d245834aaf4eb3c9ddbca83628f2",
+        "966d1c1ae366e94832cf2bc18109f15b207f91be",
     "0003-r17-revert.patch" =>
-        "fc5c447e5b96a07c9c3cabc0970e157356614c02",
+        "e193238c879fb9548e284f252a72d8a33e4f72f6",
     "0004-r22-fold.patch" =>
-        "b077cced58f61a706a66d2f3fe56fff62370da1c",
+        "5c48c41e243a4b2f042214cda5a54a18a16cfe98",
     "0005-r22-fold-revert.patch" =>
-        "d7cffbf9c61fd3ae800498bda16c5da59df5b0c2",
+        "e212812ec556228496183dce6f2159fce47a3f50",
     "0006-r22-swizzle.patch" =>
-        "8755c31d3677add7086617c8ab7aae179db63674",
+        "7651ad0867dc88d21ec70af58b3b820fa192a0f0",
     "0007-baseline-nb.patch" =>
-        "1f767eed1701cdb482d29549dcd4159a927b0127",
+        "4a839add0d29d92727606462d2469d3078dbf571",
     "0008-r31-q-major.patch" =>
-        "4ad757cb8e2fe1873ec0391b47cb2008aa50b22f",
+        "a8180df750d02cbea42cc833234ab01ef0e0fbf0",
     "0009-r31-revert.patch" =>
-        "c6536bf98f3fdbc5ed23f051d1920a12bffea2a8",
+        "bdab9dd174436dd1ab3d13dd0affb47a31865f6f",
     "0010-r31-region-split.patch" =>
-        "3093581fa90fcaa8c1539235d99e641d1d2bc367",
+        "26795e9b728f7089eb56316a65c32e8117d33957",
 }
