@@ -189,6 +189,7 @@ fn lever(effects: &[f64]) -> Evidence {
             id: "GPU-1".to_owned(),
         },
         benches: vec![pairs("prefill", effects)],
+        counters: Vec::new(),
         faults: Vec::new(),
         notes: Vec::new(),
         interrupted: false,

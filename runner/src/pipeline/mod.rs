@@ -5,6 +5,7 @@
 //! in the modules called here.
 
 mod code;
+mod counters;
 mod device;
 mod interrupted;
 mod prepare;
