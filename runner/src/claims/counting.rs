@@ -1,19 +1,16 @@
 //! Claims on hardware counters: about the launches that a profiler watched, not about the
 //! compiled code.
 //!
-//! Launches of one entry, kernel and geometry did the same work, so the smallest of their values
-//! counts: what arbitration adds on a busy SM is never negative. Comparisons are exact unless the
-//! claim has a tolerance.
+//! Of several launches of the same work the smallest value counts (`crate::counters`), and
+//! comparisons are exact unless the claim has a tolerance.
 
 use std::collections::BTreeSet;
 
 use super::ast::{Claim, Metric, number_text};
 use super::evaluate::{Answer, Evaluation, holds, not_evaluated, summary};
 use super::pattern::{Matcher, function_name};
-use crate::counters;
-use crate::model::{
-    ClaimOutcome, CounterLaunch, CounterProfile, RegisteredClaim, Side, failed_on_head_only,
-};
+use crate::counters::{self, Group, Values, counterpart};
+use crate::model::{ClaimOutcome, CounterProfile, RegisteredClaim, Side, failed_on_head_only};
 
 /// What there is to evaluate claims on counters.
 #[derive(Debug, Clone, Copy)]
@@ -38,78 +35,16 @@ pub fn counters_named(claims: &[RegisteredClaim]) -> Vec<String> {
     named.into_iter().collect()
 }
 
-/// Launches of one kernel of one entry on one side, all of one geometry.
-struct Group<'a> {
-    profile: &'a CounterProfile,
-    first: &'a CounterLaunch,
-    launches: Vec<&'a CounterLaunch>,
-}
-
-impl Group<'_> {
-    fn is_alike(&self, other: &Group<'_>) -> bool {
-        self.profile.entry == other.profile.entry && self.first.kernel == other.first.kernel
-    }
-
-    fn has_geometry_of(&self, other: &Group<'_>) -> bool {
-        let geometry = |launch: &CounterLaunch| (launch.grid.clone(), launch.block.clone());
-        geometry(self.first) == geometry(other.first)
-    }
-
-    /// The values of a counter; `Err` says why there is none.
-    fn values(&self, counter: &str) -> Result<Values, String> {
-        let values = self
-            .launches
-            .iter()
-            .filter_map(|l| counters::value_of(counter, l));
-        let found = values.fold(None, |so_far: Option<Values>, value| {
-            Some(match so_far {
-                None => Values {
-                    least: value,
-                    most: value,
-                    launches: 1,
-                },
-                Some(so_far) => Values {
-                    least: so_far.least.min(value),
-                    most: so_far.most.max(value),
-                    launches: so_far.launches + 1,
-                },
-            })
-        });
-        found.ok_or_else(|| self.why_absent(counter))
-    }
-
-    fn why_absent(&self, counter: &str) -> String {
-        let metrics = counters::metrics_of(counter);
-        let absent = self.profile.absent.iter();
-        let reason = absent
-            .filter(|absent| metrics.contains(&absent.metric.as_str()))
-            .map(|absent| absent.reason.as_str())
-            .next()
-            .unwrap_or("the profiler was not asked for it");
-        format!("`{counter}` has no value: {reason}")
-    }
-}
-
-/// The values of one counter over the launches of a group.
-#[derive(Clone, Copy)]
-struct Values {
-    least: f64,
-    most: f64,
-    launches: usize,
-}
-
-impl Values {
-    /// `23`, or `23 (smallest of 3 launches, at most 41)`.
-    fn text(self) -> String {
-        let least = number_text(self.least);
-        match self.launches {
-            1 => least,
-            n if self.least == self.most => format!("{least} in each of {n} launches"),
-            n => format!(
-                "{least} (smallest of {n} launches, at most {})",
-                number_text(self.most)
-            ),
-        }
+/// `23`, or `23 (smallest of 3 launches, at most 41)`.
+fn text(values: Values) -> String {
+    let least = number_text(values.least);
+    match values.launches {
+        1 => least,
+        n if values.least == values.most => format!("{least} in each of {n} launches"),
+        n => format!(
+            "{least} (smallest of {n} launches, at most {})",
+            number_text(values.most)
+        ),
     }
 }
 
@@ -144,7 +79,7 @@ impl<'a> Evaluation<'a> {
         (summary(&answers), self.describe(&answers))
     }
 
-    /// The groups of a side that the claim is about, in the order of their first launches.
+    /// The groups of a side that the claim is about.
     fn groups(
         &self,
         profiles: &'a [CounterProfile],
@@ -152,25 +87,12 @@ impl<'a> Evaluation<'a> {
         matcher: &Matcher,
     ) -> Vec<Group<'a>> {
         let arch = self.claim.arch.as_deref();
-        let mut groups: Vec<Group<'a>> = Vec::new();
-        for profile in profiles.iter().filter(|profile| profile.side == side) {
-            let of_arch = |l: &&CounterLaunch| arch.is_none_or(|a| l.arch.as_deref() == Some(a));
-            let launches = profile.launches.iter().filter(of_arch);
-            for launch in launches.filter(|launch| matcher.matches(&launch.kernel)) {
-                let new = Group {
-                    profile,
-                    first: launch,
-                    launches: vec![launch],
-                };
-                let same = groups
-                    .iter_mut()
-                    .find(|group| group.is_alike(&new) && group.has_geometry_of(&new));
-                match same {
-                    Some(group) => group.launches.push(launch),
-                    None => groups.push(new),
-                }
-            }
-        }
+        let mut groups = counters::groups(profiles, side);
+        groups.retain(|group| {
+            let launch = group.first;
+            arch.is_none_or(|arch| launch.arch.as_deref() == Some(arch))
+                && matcher.matches(&launch.kernel)
+        });
         groups
     }
 
@@ -189,27 +111,27 @@ impl<'a> Evaluation<'a> {
             Err(reason) => return answer(head, not_evaluated(reason), String::new()),
         };
         let sides = match base.map(read) {
-            Some(Ok(base)) => format!("base {}, head {}", base.text(), head_values.text()),
-            _ => format!("head {}", head_values.text()),
+            Some(Ok(base)) => format!("base {}, head {}", text(base), text(head_values)),
+            _ => format!("head {}", text(head_values)),
         };
-        let text = format!("{prefix}{counter}: {sides}");
+        let said = format!("{prefix}{counter}: {sides}");
         let relation = &self.claim.relation;
         let base_value = match base.map(read) {
             Some(Ok(values)) => values.least,
             _ if !relation.needs_base() => 0.0,
             Some(Err(reason)) => {
-                return answer(head, not_evaluated(format!("base: {reason}")), text);
+                return answer(head, not_evaluated(format!("base: {reason}")), said);
             }
             None => {
-                let text = format!("{text} (base has no such launch)");
-                return answer(head, ClaimOutcome::Fails, text);
+                let said = format!("{said} (base has no such launch)");
+                return answer(head, ClaimOutcome::Fails, said);
             }
         };
         let outcome = match holds(relation, base_value, head_values.least) {
             true => ClaimOutcome::Holds,
             false => ClaimOutcome::Fails,
         };
-        answer(head, outcome, text)
+        answer(head, outcome, said)
     }
 
     /// Why no launch of head is of a kernel that the claim is about.
@@ -299,31 +221,5 @@ fn prefix(group: &Group<'_>, all: &[Group<'_>]) -> String {
         (true, false) => format!("{}, ", group.profile.entry),
         (false, true) => format!("grid {}, ", group.first.grid),
         (true, true) => format!("{}, grid {}, ", group.profile.entry, group.first.grid),
-    }
-}
-
-/// Base's group of the same entry and kernel: that of the same geometry, else the only one where
-/// each side has but one. A kernel that was renamed is found where it is the entry's only one.
-fn counterpart<'g, 'a>(
-    head: &Group<'_>,
-    heads: &[Group<'_>],
-    bases: &'g [Group<'a>],
-) -> Option<&'g Group<'a>> {
-    let alike: Vec<&'g Group<'a>> = bases.iter().filter(|base| base.is_alike(head)).collect();
-    if let Some(same) = alike.iter().find(|base| base.has_geometry_of(head)) {
-        return Some(same);
-    }
-    let alone = heads.iter().filter(|h| h.is_alike(head)).count() == 1;
-    match alike.as_slice() {
-        [only] if alone => return Some(only),
-        [] => {}
-        _ => return None,
-    }
-    let of_entry = |group: &&Group<'_>| group.profile.entry == head.profile.entry;
-    let mut base = bases.iter().filter(|base| of_entry(base));
-    let alone = heads.iter().filter(|h| of_entry(h)).count() == 1;
-    match (base.next(), base.next()) {
-        (Some(only), None) if alone => Some(only),
-        _ => None,
     }
 }

@@ -5,6 +5,7 @@
 //! and no failure here is the lever's but one ([`crate::model::failed_on_head_only`]). It must
 //! not give times: what runs under a profiler runs at another speed.
 
+mod groups;
 mod names;
 mod profiler;
 mod said;
@@ -12,6 +13,7 @@ mod table;
 mod take;
 mod words;
 
+pub use groups::{Group, Values, counterpart, groups};
 pub use names::{Counter, TABLE, find, is_raw_metric, is_time, label, metrics_of, value_of};
 pub use profiler::{Profiler, find_profiler};
 pub use take::{Keep, Taking, take};

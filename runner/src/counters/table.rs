@@ -60,7 +60,7 @@ pub(super) fn read(output: &str) -> Result<Table, ProfileFailure> {
 
 fn not_understood(line: &str, why: impl Into<String>) -> ProfileFailure {
     ProfileFailure::NotUnderstood {
-        line: crate::judge::shortened(line, 200),
+        line: crate::judge::shortened(line, 120),
         why: why.into(),
     }
 }

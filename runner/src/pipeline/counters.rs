@@ -8,7 +8,7 @@ use crate::build::Workbench;
 use crate::claims::{ClaimContext, CounterFacts};
 use crate::counters::{self, Taking};
 use crate::inspect;
-use crate::model::{ClaimEvidence, DeviceState, Evidence, PerSide, Stage};
+use crate::model::{ClaimEvidence, CounterProfile, DeviceState, Evidence, PerSide, Stage};
 
 /// Why claims on counters stay open where the campaign takes none.
 const NOT_DECLARED: &str =
@@ -40,10 +40,7 @@ impl Stages<'_> {
         let vault = Arc::clone(self.recorder.records().vault());
         let mut keep = |bytes: Vec<u8>| Ok(Some(vault.put_bytes(&bytes)?));
         let profiles = counters::take(&what, bench, &mut keep).await?;
-        let claims = match asked.is_empty() {
-            true => Vec::new(),
-            false => evaluated(&self.evidence, CounterFacts::Taken(&profiles))?,
-        };
+        let claims = claims_with(&self.evidence, &profiles)?;
         self.recorder.counters(&profiles, &claims).await?;
         let failed = profiles.iter().filter(|p| p.failure.is_some()).count();
         let summary = match failed {
@@ -71,6 +68,21 @@ pub(super) fn before_taking(evidence: &Evidence) -> Result<(), String> {
             Err("counters need a device, and there is none".to_owned())
         }
         (DeviceState::Present { .. }, false) => Ok(()),
+    }
+}
+
+/// A recorded run's claims, evaluated with counters that were taken since; none where it has no
+/// claim on a counter.
+///
+/// # Errors
+/// Where the record's `[[kernel]]` tables do not compile.
+pub fn claims_with(
+    evidence: &Evidence,
+    profiles: &[CounterProfile],
+) -> anyhow::Result<Vec<ClaimEvidence>> {
+    match crate::claims::counters_named(&evidence.registration.claims).is_empty() {
+        true => Ok(Vec::new()),
+        false => evaluated(evidence, CounterFacts::Taken(profiles)),
     }
 }
 
