@@ -10,7 +10,9 @@ use super::ast::{Claim, Metric, number_text};
 use super::evaluate::{Answer, Evaluation, holds, not_evaluated, summary};
 use super::pattern::{Matcher, function_name};
 use crate::counters::{self, Group, Values, counterpart};
-use crate::model::{ClaimOutcome, CounterProfile, RegisteredClaim, Side, failed_on_head_only};
+use crate::model::{
+    ClaimOutcome, CounterProfile, ProfileFailure, RegisteredClaim, Side, failed_on_head_only,
+};
 
 /// What there is to evaluate claims on counters.
 #[derive(Debug, Clone, Copy)]
@@ -48,6 +50,22 @@ fn text(values: Values) -> String {
     }
 }
 
+/// What was counted of the kernels of a claim.
+struct Counted<'a> {
+    profiles: &'a [CounterProfile],
+    heads: Vec<Group<'a>>,
+    bases: Vec<Group<'a>>,
+}
+
+impl Counted<'_> {
+    /// Why an entry was not profiled on base.
+    fn failure_on_base(&self, entry: &str) -> Option<&ProfileFailure> {
+        let mut profiles = self.profiles.iter();
+        let of_base = profiles.find(|p| p.side == Side::Base && p.entry == entry);
+        of_base?.failure.as_ref()
+    }
+}
+
 impl<'a> Evaluation<'a> {
     /// Evaluates a claim on a counter.
     pub(super) fn counted(&self, counter: &str, matcher: &Matcher) -> (ClaimOutcome, String) {
@@ -65,14 +83,14 @@ impl<'a> Evaluation<'a> {
                 return (not_evaluated(why), observed);
             }
         };
-        let heads = self.groups(profiles, Side::Head, matcher);
-        let bases = self.groups(profiles, Side::Base, matcher);
-        let mut answers = failed_answers(profiles, &bases);
-        answers.extend(
-            heads
-                .iter()
-                .map(|head| self.compare(counter, head, &heads, &bases)),
-        );
+        let counted = Counted {
+            profiles,
+            heads: self.groups(profiles, Side::Head, matcher),
+            bases: self.groups(profiles, Side::Base, matcher),
+        };
+        let mut answers = failed_answers(profiles, &counted.bases);
+        let heads = counted.heads.iter();
+        answers.extend(heads.map(|head| self.compare(counter, head, &counted)));
         if answers.is_empty() {
             return self.nothing_counted(profiles, matcher);
         }
@@ -96,15 +114,9 @@ impl<'a> Evaluation<'a> {
         groups
     }
 
-    fn compare(
-        &self,
-        counter: &str,
-        head: &Group<'_>,
-        heads: &[Group<'_>],
-        bases: &[Group<'_>],
-    ) -> Answer {
-        let prefix = prefix(head, heads);
-        let base = counterpart(head, heads, bases);
+    fn compare(&self, counter: &str, head: &Group<'_>, counted: &Counted<'_>) -> Answer {
+        let prefix = prefix(head, &counted.heads);
+        let base = counterpart(head, &counted.heads, &counted.bases);
         let read = |group: &Group<'_>| group.values(counter);
         let head_values = match read(head) {
             Ok(values) => values,
@@ -123,6 +135,10 @@ impl<'a> Evaluation<'a> {
                 return answer(head, not_evaluated(format!("base: {reason}")), said);
             }
             None => {
+                if let Some(failure) = counted.failure_on_base(&head.profile.entry) {
+                    let reason = format!("base: {}", counters::failure_words(failure));
+                    return answer(head, not_evaluated(reason), said);
+                }
                 let said = format!("{said} (base has no such launch)");
                 return answer(head, ClaimOutcome::Fails, said);
             }

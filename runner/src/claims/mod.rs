@@ -16,6 +16,8 @@ mod reading;
 mod relation;
 
 #[cfg(test)]
+mod counting_tests;
+#[cfg(test)]
 mod tests;
 
 pub use ast::{Claim, Comparison, KernelPattern, Metric, Operand, Relation, Tolerance};

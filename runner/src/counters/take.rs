@@ -191,3 +191,7 @@ fn wanted(entry: &Counters, asked: &[String]) -> Vec<String> {
     }
     wanted
 }
+
+#[cfg(test)]
+#[path = "take_tests.rs"]
+mod tests;

@@ -10,7 +10,7 @@
 //! 4. launches that failed for good, by who is at fault
 //! 5. rounds without a lever: MEASURED, ANALYSED
 //! 6. a verified revert: REVERTED; identical machine code: NO CHANGE
-//! 7. claims that fail: REVERTED; gates: BROKEN, or ENV-INVALID where base does not pass either
+//! 7. claims that fail, those on counters included: REVERTED; gates: BROKEN, or ENV-INVALID where base does not pass either
 //! 8. no device: NOT MEASURED
 //! 9. too few pairs, or a base outside its history: ENV-INVALID
 //! 10. what the benches say: LANDED, LANDED (sub-bar), REVERTED, INCONCLUSIVE

@@ -373,3 +373,68 @@ fn a_command_that_hangs_is_ended_with_all_that_it_started() {
     assert!(reason(&run).contains("ran past its limit of 1 s"), "{}", reason(&run));
     assert_eq!(profiled.scenario.processes(), [""; 0]);
 }
+
+#[test]
+fn counters_that_are_taken_later_are_added_to_the_record_and_judged() {
+    let profiled = Profiled::new(HELD);
+    profiled.mode("permission");
+    let run = profiled.run().expect_verdict("LANDED");
+    assert_eq!(outcome(&run), "not-evaluated");
+    // Not permitted still: nothing is added.
+    let again = profiled.runner(&["counters", "1"]).expect_code(3);
+    again
+        .expect_text("nothing was counted, so run 1 stays as it is")
+        .expect_text("NVreg_RestrictProfilingToAdminUsers=0");
+    profiled.mode("good");
+    let later = profiled.runner(&["counters", "1"]).expect_code(0);
+    let later = later.expect_text("added to run 1: LANDED");
+    later.expect_text("shared_ld_conflicts 16,859,136 0 -100.00 %");
+    let shown = profiled.runner(&["show", "1", "--json"]).expect_code(0).json();
+    assert_eq!(shown["evidence"]["claims"][0]["outcome"]["outcome"], "holds");
+    assert_eq!(shown["evidence"]["claims"].as_array().map(Vec::len), Some(1));
+    assert_eq!(shown["evidence"]["counters"][1]["side"], "head");
+    let rows = |what: &str| {
+        let line = format!("print(db.execute('SELECT count(*) FROM {what}').fetchone()[0])");
+        profiled.scenario.database(&line)
+    };
+    assert_eq!(rows("counter_profile"), "4", "two not permitted, two taken");
+    assert_eq!(rows("claim"), "3", "before the gates, without permission, with counters");
+    let document = profiled
+        .runner(&["counters", "HEAD", "--json"])
+        .expect_code(0)
+        .json();
+    assert_eq!((&document["kind"], &document["run"]), (&"counters".into(), &1.into()));
+    assert_eq!(document["counters"]["kernels"][0]["kernel"], "mmq_wide");
+}
+
+#[test]
+fn counters_that_refute_a_claim_later_change_the_verdict() {
+    let profiled = Profiled::new(Sides {
+        head: "mmq_wide|(28, 21, 1)|23\n",
+        ..HELD
+    });
+    profiled.mode("permission");
+    profiled.run().expect_verdict("LANDED");
+    profiled.mode("good");
+    let later = profiled.runner(&["counters", "1"]).expect_code(0);
+    later.expect_text("added to run 1: REVERTED, mechanism refuted");
+    let shown = profiled.runner(&["show", "1", "--json"]).expect_code(0).json();
+    assert_eq!(shown["judgement"]["verdict"], "REVERTED");
+}
+
+#[test]
+fn counters_of_any_two_commits_are_printed_and_not_recorded() {
+    let profiled = Profiled::new(HELD);
+    let printed = profiled.runner(&["counters"]).expect_code(0);
+    printed.expect_text("shared_ld_conflicts 16,859,136 0 -100.00 %");
+    let shown = profiled.runner(&["show"]).expect_code(0);
+    assert!(!shown.text().contains("engine: head"), "{}", shown.text());
+    // What was built for them serves a run afterwards.
+    profiled.run().expect_verdict("LANDED");
+    std::fs::remove_file(profiled.scenario.path("tools/ncu")).expect("it was there");
+    let without = profiled.runner(&["counters"]).expect_code(3);
+    without.expect_text("install Nsight Compute");
+    let plain = Scenario::engine_pair(&[], &[("engine.c", "SPEED 100.0", "SPEED 105.0")]);
+    let refused = plain.runner(&["counters"]).expect_code(2);
+    refused.expect_text("no [[counters]]");
+}
