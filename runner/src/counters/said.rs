@@ -21,8 +21,15 @@ pub(super) fn unknown_metrics(output: &str, asked: &[String]) -> Vec<String> {
         // The profiler may print an expression that it made of the name.
         .map(|line| line.replace('\\', ""))
         .collect();
-    let named = |metric: &&String| complaints.iter().any(|line| names(line, metric));
-    asked.iter().filter(named).cloned().collect()
+    let named = |metric: &str| complaints.iter().any(|line| names(line, metric));
+    let exactly: Vec<String> = asked.iter().filter(|m| named(m)).cloned().collect();
+    if !exactly.is_empty() {
+        return exactly;
+    }
+    // It may also name what stands before the first point only.
+    let base = |metric: &str| metric.split('.').next().unwrap_or_default().to_owned();
+    let by_base = asked.iter().filter(|metric| named(&base(metric)));
+    by_base.cloned().collect()
 }
 
 /// Whether a line names a metric, and not only one whose name is longer.
@@ -207,6 +214,10 @@ mod tests {
         );
         assert_eq!(
             found("==ERROR== Failed to find metrics dram__bytes_read.sum\n"),
+            ["dram__bytes_read.sum"]
+        );
+        assert_eq!(
+            found("==ERROR== Failed to find metric regex:^dram__bytes_read.(avg|sum)$\n"),
             ["dram__bytes_read.sum"]
         );
         assert!(found("==ERROR== Failed to find metric xdram__bytes.sum2").is_empty());

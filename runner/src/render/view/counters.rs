@@ -1,8 +1,12 @@
 //! What a profiler counted, base against head, for each kernel that was profiled.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::Serialize;
 
-use crate::counters::{Group, Values, counterpart, failure_words, groups, is_time, label};
+use crate::counters::{
+    Group, Values, counterpart, failure_words, groups, is_time, label, value_of,
+};
 use crate::model::{CounterProfile, Side};
 use crate::numbers::{self, Finite};
 
@@ -128,7 +132,8 @@ fn row(metric: &str, base: Option<&Group<'_>>, head: Option<&Group<'_>>) -> Coun
         _ if is_time(metric) => String::new(),
         (Some(base), Some(head)) if base == head => "=".to_owned(),
         (Some(base), Some(head)) if base > 0.0 => {
-            numbers::percent(100.0 * (head - base) / base, None)
+            // Nearly nothing left is not nothing.
+            numbers::percent(100.0 * (head - base) / base, Some(-100.0))
         }
         _ => String::new(),
     };
@@ -175,17 +180,35 @@ fn notes(profiles: &[CounterProfile]) -> Vec<String> {
                 false => format!("{} on {}: {words}", profile.entry, profile.side),
             });
         }
-        for absent in &profile.absent {
-            add(format!("{}: {}", absent.metric, absent.reason));
+    }
+    notes.extend(absent_notes(profiles));
+    notes
+}
+
+/// Metrics without a value, by the reason; not those whose counter has one by another name.
+fn absent_notes(profiles: &[CounterProfile]) -> Vec<String> {
+    let launches = || profiles.iter().flat_map(|profile| &profile.launches);
+    let has_value = |metric: &str| launches().any(|l| value_of(label(metric), l).is_some());
+    let mut by_reason: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for absent in profiles.iter().flat_map(|profile| &profile.absent) {
+        if !has_value(&absent.metric) {
+            let metrics = by_reason.entry(&absent.reason).or_default();
+            metrics.insert(format!("`{}`", absent.metric));
         }
     }
-    notes
+    by_reason
+        .into_iter()
+        .map(|(reason, metrics)| {
+            let metrics: Vec<String> = metrics.into_iter().collect();
+            format!("no value for {}: {reason}", metrics.join(", "))
+        })
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{CounterLaunch, CounterValue, UnixMillis};
+    use crate::model::{AbsentMetric, CounterLaunch, CounterValue, UnixMillis};
 
     fn profile(side: Side, conflicts: &[f64]) -> CounterProfile {
         let launch = |conflicts: &f64| CounterLaunch {
@@ -239,6 +262,35 @@ mod tests {
         assert_eq!(conflicts.change, "-75.00 %");
         assert_eq!(duration.name, "duration");
         assert_eq!(duration.change, "");
+    }
+
+    #[test]
+    fn nearly_nothing_is_not_nothing() {
+        let profiles = [
+            profile(Side::Base, &[16_859_307.0]),
+            profile(Side::Head, &[23.0]),
+        ];
+        let change = counters_view(&profiles).kernels[0].rows[0].change.clone();
+        assert_eq!(change, "-99.9999 %");
+    }
+
+    #[test]
+    fn a_metric_is_absent_where_its_counter_has_no_other_name_for_it() {
+        let absent = |metric: &str| AbsentMetric {
+            metric: metric.to_owned(),
+            reason: "not on this chip".to_owned(),
+        };
+        let mut one = profile(Side::Head, &[7.0]);
+        one.launches[0].values[0].metric = "sm__inst_executed_pipe_tensor_op_imma.sum".to_owned();
+        one.absent = vec![
+            absent("sm__inst_executed_pipe_tensor_subpipe_imma_op_imma.sum"),
+            absent("dram__bytes_write.sum"),
+            absent("dram__bytes_read.sum"),
+        ];
+        assert_eq!(
+            counters_view(&[one]).notes,
+            ["no value for `dram__bytes_read.sum`, `dram__bytes_write.sum`: not on this chip"]
+        );
     }
 
     #[test]
