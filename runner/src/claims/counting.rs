@@ -173,7 +173,10 @@ impl<'a> Evaluation<'a> {
             .flat_map(|profile| &profile.launches)
             .map(|launch| function_name(&launch.kernel))
             .collect();
-        let profiled: Vec<_> = profiled.into_iter().map(|name| format!("`{name}`")).collect();
+        let profiled: Vec<_> = profiled
+            .into_iter()
+            .map(|name| format!("`{name}`"))
+            .collect();
         let reason = format!(
             "no profiled launch is of such a kernel (profiled: {}); add a [[counters]] that \
              launches it",
@@ -206,14 +209,16 @@ fn failed_answers(profiles: &[CounterProfile], bases: &[Group<'_>]) -> Vec<Answe
             continue;
         }
         let words = format!("{entry} on head: {}", counters::failure_words(failure));
-        answers.push(match by_head.iter().any(|profile| profile.entry == *entry) {
-            true => answer(
-                base,
-                ClaimOutcome::Fails,
-                format!("{words}; base's works, so head is at fault"),
-            ),
-            false => answer(base, not_evaluated(words), String::new()),
-        });
+        answers.push(
+            match by_head.iter().any(|profile| profile.entry == *entry) {
+                true => answer(
+                    base,
+                    ClaimOutcome::Fails,
+                    format!("{words}; base's works, so head is at fault"),
+                ),
+                false => answer(base, not_evaluated(words), String::new()),
+            },
+        );
     }
     answers
 }

@@ -169,15 +169,23 @@ fn the_smallest_of_the_launches_of_one_geometry_counts_on_both_sides() {
          (smallest of 3 launches, at most 23)"
     );
     assert_eq!(
-        fails("counter mmq_wide shared_ld_conflicts > 5", &q_proj(&[1.0], &[4.0, 4.0])),
+        fails(
+            "counter mmq_wide shared_ld_conflicts > 5",
+            &q_proj(&[1.0], &[4.0, 4.0])
+        ),
         "shared_ld_conflicts: base 1, head 4 in each of 2 launches"
     );
     // Another grid is other work: it is not hidden behind the smaller one.
     let mut profiles = q_proj(&[9.0], &[0.0]);
-    profiles[1].launches.push(launch("mmq_wide", "(1, 1, 1)", 5.0));
+    profiles[1]
+        .launches
+        .push(launch("mmq_wide", "(1, 1, 1)", 5.0));
     profiles[1].launches[1].kernel = profiles[1].launches[0].kernel.clone();
     let observed = fails("counter mmq_wide shared_ld_conflicts == 0", &profiles);
-    assert!(observed.contains("grid (1, 1, 1), shared_ld_conflicts: head 5"), "{observed}");
+    assert!(
+        observed.contains("grid (1, 1, 1), shared_ld_conflicts: head 5"),
+        "{observed}"
+    );
 }
 
 #[test]
@@ -188,10 +196,19 @@ fn every_entry_must_hold_and_is_named_where_there_are_several() {
         profiles.push(other);
     }
     let observed = fails("counter mmq_* shared_ld_conflicts == 0", &profiles);
-    assert!(observed.starts_with("down, shared_ld_conflicts: base 8, head 2"), "{observed}");
-    assert!(observed.contains("q_proj, shared_ld_conflicts: base 8, head 0"), "{observed}");
+    assert!(
+        observed.starts_with("down, shared_ld_conflicts: base 8, head 2"),
+        "{observed}"
+    );
+    assert!(
+        observed.contains("q_proj, shared_ld_conflicts: base 8, head 0"),
+        "{observed}"
+    );
     let observed = fails("counter mmq_* @sm_121 shared_ld_conflicts == 0", &profiles);
-    assert!(observed.contains("the kernel is there for sm_90"), "{observed}");
+    assert!(
+        observed.contains("the kernel is there for sm_90"),
+        "{observed}"
+    );
     holds("counter mmq_* @sm_90 shared_ld_conflicts down", &profiles);
 }
 
@@ -231,7 +248,10 @@ fn kernels_that_were_not_profiled_stay_open_and_slips_fail() {
     assert!(evidence.observed.contains("nearest"), "{evidence:?}");
     // Nothing is known of kernels that are not in the outputs.
     let evidence = with_facts(claim, taken, &[]);
-    assert!(matches!(evidence.outcome, ClaimOutcome::NotEvaluated { .. }));
+    assert!(matches!(
+        evidence.outcome,
+        ClaimOutcome::NotEvaluated { .. }
+    ));
     // A library's kernel is in no output, and can be profiled.
     let evidence = with_facts(CLAIM, taken, &["other"]);
     assert_eq!(evidence.outcome, ClaimOutcome::Fails);
@@ -291,7 +311,10 @@ fn only_a_command_that_fails_on_head_alone_fails_its_claims() {
     assert!(reason.contains("driver resource"), "{reason}");
     let by_base = [failed(base, exited()), head];
     let reason = open(CLAIM, &by_base);
-    assert!(reason.starts_with("base: ") && reason.contains("status 3"), "{reason}");
+    assert!(
+        reason.starts_with("base: ") && reason.contains("status 3"),
+        "{reason}"
+    );
     holds("counter mmq_wide shared_ld_conflicts == 0", &by_base);
 }
 

@@ -152,7 +152,9 @@ fn metric() -> impl Strategy<Value = Metric> {
         "[A-Z][A-Z0-9]{0,6}(\\.[A-Za-z0-9_]{1,5}){0,3}".prop_map(|opcode| Metric::Sass { opcode }),
         "[a-z]{1,4}__[a-z_]{1,8}(\\.[a-z_]{1,5}){0,2}".prop_map(|name| Metric::Counter { name }),
         proptest::sample::select(vec!["shared_ld_conflicts", "instructions", "stall_barrier"])
-            .prop_map(|name| Metric::Counter { name: name.to_owned() }),
+            .prop_map(|name| Metric::Counter {
+                name: name.to_owned()
+            }),
         Just(Metric::Registers),
         Just(Metric::Spills),
         Just(Metric::Stack),
@@ -437,7 +439,10 @@ fn a_kernel_that_does_not_exist_fails_and_the_nearest_is_named() {
     assert!(fails("regs mmq_nb @sm_90 <= 255", &reports).contains("there for sm_121"));
     // A kernel may be a library's, so a claim on counters stays open until launches were watched.
     let evidence = evaluate_one("counter mmq_bn instructions down", &reports, &[]);
-    assert!(matches!(evidence.outcome, ClaimOutcome::NotEvaluated { .. }));
+    assert!(matches!(
+        evidence.outcome,
+        ClaimOutcome::NotEvaluated { .. }
+    ));
     assert!(evidence.observed.contains("nearest: `mmq_nb`"));
     let empty = PerSide::default();
     assert!(fails("regs mmq_nb <= 255", &empty).contains("no compiled kernel"));

@@ -75,7 +75,11 @@ impl<'a> Context<'_, 'a> {
 }
 
 /// A name that is unique among its kind.
-pub(super) fn name(section: &Section<'_>, taken: &mut Vec<String>, example: &str) -> Option<String> {
+pub(super) fn name(
+    section: &Section<'_>,
+    taken: &mut Vec<String>,
+    example: &str,
+) -> Option<String> {
     let item = section.required("name", example)?;
     let text = item.filled()?;
     let name = text.get_ref();

@@ -756,15 +756,21 @@ fn counters() {
     for (line, parts) in [
         ("launches = 0", &["at least 1", "at most 100"][..]),
         ("launches = 101", &["at most 100"]),
-        ("metrics = [\"shared_ld_conflict\"]", &["did you mean `shared_ld_conflicts`?"]),
-        ("metrics = [\"--set\"]", &["neither a counter nor a metric"]),
-        ("metrics = [\"a__b.sum,c__d.sum\"]", &["neither a counter nor a metric"]),
-        ("metrics = [\"duration\"]", &["no measurement"]),
-        ("metrics = [\"gpu__time_duration.avg\"]", &["no measurement"]),
         (
-            "metrics = [\"a__b.sum\", \"a__b.sum\"]",
-            &["listed twice"],
+            "metrics = [\"shared_ld_conflict\"]",
+            &["did you mean `shared_ld_conflicts`?"],
         ),
+        ("metrics = [\"--set\"]", &["neither a counter nor a metric"]),
+        (
+            "metrics = [\"a__b.sum,c__d.sum\"]",
+            &["neither a counter nor a metric"],
+        ),
+        ("metrics = [\"duration\"]", &["no measurement"]),
+        (
+            "metrics = [\"gpu__time_duration.avg\"]",
+            &["no measurement"],
+        ),
+        ("metrics = [\"a__b.sum\", \"a__b.sum\"]", &["listed twice"]),
         ("metric = []", &["did you mean `metrics`?"]),
     ] {
         let errors = errors(&format!("{one}{line}\n"));
@@ -776,10 +782,17 @@ fn counters() {
     }
     let missing = errors("[[counters]]\nname = \"q\"\n");
     let shown = ConfigErrors(missing).to_string();
-    assert!(shown.contains("no `command`") && shown.contains("no `kernels`"), "{shown}");
+    assert!(
+        shown.contains("no `command`") && shown.contains("no `kernels`"),
+        "{shown}"
+    );
     let broken = errors(&one.replace("\"k\"", "\"(\""));
     assert!(broken[0].to_string().contains("not a regular expression"));
-    assert_eq!(errors(&format!("{one}{one}")).len(), 1, "the name is used twice");
+    assert_eq!(
+        errors(&format!("{one}{one}")).len(),
+        1,
+        "the name is used twice"
+    );
 }
 
 /// A config from before `[[counters]]` existed keeps its hash: earlier windows stay comparable.

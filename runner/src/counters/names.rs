@@ -283,7 +283,16 @@ mod tests {
     #[test]
     fn what_is_not_a_metric_is_no_argument() {
         for bad in [
-            "", "--set", "a b", "a__b,c__d", "a__b\n", "inst", "A__b", "a__b.", "a__..b", "a__b;c",
+            "",
+            "--set",
+            "a b",
+            "a__b,c__d",
+            "a__b\n",
+            "inst",
+            "A__b",
+            "a__b.",
+            "a__..b",
+            "a__b;c",
         ] {
             assert!(!is_raw_metric(bad), "{bad:?}");
         }
@@ -311,7 +320,9 @@ mod tests {
             );
             assert!(document.contains(&row), "docs/counters.md lacks\n{row}");
         }
-        let rows = document.lines().filter(|line| line.starts_with("| `") && line.contains("__"));
+        let rows = document
+            .lines()
+            .filter(|line| line.starts_with("| `") && line.contains("__"));
         assert_eq!(rows.count(), TABLE.len(), "a row too many");
     }
 }

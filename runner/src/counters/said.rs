@@ -43,11 +43,7 @@ fn names(line: &str, metric: &str) -> bool {
 }
 
 /// Why nothing was counted; `None` where the table is there.
-pub(super) fn failure(
-    output: &str,
-    finished: &Finished,
-    pattern: &str,
-) -> Option<ProfileFailure> {
+pub(super) fn failure(output: &str, finished: &Finished, pattern: &str) -> Option<ProfileFailure> {
     if output.contains("ERR_NVGPUCTRPERM") {
         return Some(ProfileFailure::NotPermitted);
     }
@@ -61,7 +57,10 @@ pub(super) fn failure(
         None => None,
     }
     .map(|failure| match failure {
-        ProfileFailure::Command { failure, said: None } => command(failure, finished),
+        ProfileFailure::Command {
+            failure,
+            said: None,
+        } => command(failure, finished),
         other => other,
     })
 }
@@ -119,7 +118,9 @@ fn errors(output: &str) -> impl Iterator<Item = &str> {
 /// The kernels that were launched, as the profiler lists them where none matched.
 fn available(output: &str) -> Vec<String> {
     let lines = output.lines().map(str::trim);
-    let listed = lines.skip_while(|line| *line != "Available Kernels:").skip(1);
+    let listed = lines
+        .skip_while(|line| *line != "Available Kernels:")
+        .skip(1);
     let names = listed.map_while(|line| {
         let (number, name) = line.split_once(". ")?;
         number.bytes().all(|b| b.is_ascii_digit()).then_some(name)
@@ -201,8 +202,12 @@ mod tests {
 
     #[test]
     fn metrics_that_a_chip_does_not_have_are_named_by_the_profiler() {
-        let asked = ["dram__bytes_read.sum", "dram__bytes.sum", "sm__cycles_active.avg"]
-            .map(str::to_owned);
+        let asked = [
+            "dram__bytes_read.sum",
+            "dram__bytes.sum",
+            "sm__cycles_active.avg",
+        ]
+        .map(str::to_owned);
         let found = |line: &str| unknown_metrics(line, &asked);
         assert_eq!(
             found("==ERROR== Failed to find metric dram__bytes_read.sum\n"),

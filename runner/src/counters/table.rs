@@ -201,7 +201,10 @@ q_proj KD=4: launched once; NMSE 3.1e-7
             "mmq_wide_kd4(const uint4 *, const uint4 *, float *, int)"
         );
         assert_eq!(first.arch.as_deref(), Some("sm_90"));
-        assert_eq!((&*first.grid, &*first.block), ("(28, 21, 1)", "(256, 1, 1)"));
+        assert_eq!(
+            (&*first.grid, &*first.block),
+            ("(28, 21, 1)", "(256, 1, 1)")
+        );
         let conflicts = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum";
         assert_eq!(first.value(conflicts), Some(16_859_307.0));
         assert_eq!(table.launches[1].value(conflicts), Some(16_859_136.0));
@@ -220,17 +223,36 @@ q_proj KD=4: launched once; NMSE 3.1e-7
         let Err(ProfileFailure::NotUnderstood { line, why }) = read(&text) else {
             panic!("{to} is understood");
         };
-        assert!(line.contains(line_has) && why.contains(why_has), "{line}: {why}");
+        assert!(
+            line.contains(line_has) && why.contains(why_has),
+            "{line}: {why}"
+        );
     }
 
     #[test]
     fn what_is_not_understood_is_quoted() {
-        wrong("41.25", "4l.25", "\"0\",\"4242\"", "`4l.25` is not a number");
-        wrong("16,859,307", "16,85", "\"0\",\"4242\"", "`16,85` is not a number");
+        wrong(
+            "41.25",
+            "4l.25",
+            "\"0\",\"4242\"",
+            "`4l.25` is not a number",
+        );
+        wrong(
+            "16,859,307",
+            "16,85",
+            "\"0\",\"4242\"",
+            "`16,85` is not a number",
+        );
         wrong("16,859,307", "-3", "\"0\",\"4242\"", "`-3` is not a number");
-        wrong("\"9.0\",\"16,859,307\"", "\"9.0\"", "\"0\",\"4242\"", "14 fields");
+        wrong(
+            "\"9.0\",\"16,859,307\"",
+            "\"9.0\"",
+            "\"0\",\"4242\"",
+            "14 fields",
+        );
         wrong("\"Kernel Name\",", "", "\"ID\"", "`Kernel Name`");
-        let units = "\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"inst\",\"%\",\"byte\"\n";
+        let units =
+            "\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"inst\",\"%\",\"byte\"\n";
         wrong(units, "", "\"0\",\"4242\"", "units");
         let Err(ProfileFailure::NotUnderstood { line, .. }) = read("hello\n\n") else {
             panic!("understood");

@@ -8,9 +8,7 @@ use super::profiler::Profiler;
 use super::{said, table, words};
 use crate::config::Counters;
 use crate::measure::log_bytes;
-use crate::model::{
-    AbsentMetric, ArtifactHash, CounterProfile, ProfileFailure, Side,
-};
+use crate::model::{AbsentMetric, ArtifactHash, CounterProfile, ProfileFailure, Side};
 use crate::process::{Finished, LaunchRequest, Launcher};
 use crate::progress::Progress;
 
@@ -141,7 +139,9 @@ impl<L: Launcher> Run<'_, L> {
     ) -> (Finished, String) {
         let mut attempt = 1;
         loop {
-            let known = wanted.iter().filter(|metric| !self.unknown.contains(*metric));
+            let known = wanted
+                .iter()
+                .filter(|metric| !self.unknown.contains(*metric));
             let metrics: Vec<String> = known.cloned().collect();
             let command = profiler.command(entry, &metrics);
             // Thousands are set apart by the locale's own sign otherwise.
@@ -166,7 +166,9 @@ impl<L: Launcher> Run<'_, L> {
     }
 
     fn absent(&self, wanted: &[String], printed: Vec<AbsentMetric>) -> Vec<AbsentMetric> {
-        let unknown = wanted.iter().filter(|metric| self.unknown.contains(*metric));
+        let unknown = wanted
+            .iter()
+            .filter(|metric| self.unknown.contains(*metric));
         unknown
             .map(|metric| AbsentMetric {
                 metric: metric.clone(),

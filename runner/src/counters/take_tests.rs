@@ -62,12 +62,19 @@ async fn taken(
 
 #[tokio::test]
 async fn each_entry_is_profiled_on_base_and_then_on_head() {
-    let (profiles, launched, logs) =
-        taken(Ok(Profiler::stand_in()), |_, text| finished(table(text), None)).await;
+    let (profiles, launched, logs) = taken(Ok(Profiler::stand_in()), |_, text| {
+        finished(table(text), None)
+    })
+    .await;
     let places: Vec<_> = profiles.iter().map(|p| (&*p.entry, p.side)).collect();
     assert_eq!(
         places,
-        [("a", Side::Base), ("a", Side::Head), ("b", Side::Base), ("b", Side::Head)]
+        [
+            ("a", Side::Base),
+            ("a", Side::Head),
+            ("b", Side::Base),
+            ("b", Side::Head)
+        ]
     );
     assert_eq!(logs.len(), 4);
     assert!(launched[1].starts_with("head: ncu --target-processes all --clock-control none"));
@@ -126,8 +133,7 @@ async fn what_every_command_would_say_is_found_out_once() {
     let missing = ProfileFailure::Missing {
         detail: "not on PATH".to_owned(),
     };
-    let (profiles, launched, _) =
-        taken(Err(missing.clone()), |_, _| finished("", None)).await;
+    let (profiles, launched, _) = taken(Err(missing.clone()), |_, _| finished("", None)).await;
     assert!(launched.is_empty());
     assert!(profiles.iter().all(|p| p.failure == Some(missing.clone())));
     assert!(profiles.iter().all(|p| p.profiler.is_none()));
@@ -144,7 +150,10 @@ async fn a_command_that_fails_leaves_the_others_alone() {
     .await;
     let failed: Vec<_> = profiles.iter().map(|p| p.failure.is_some()).collect();
     assert_eq!(failed, [false, true, false, false]);
-    assert!(profiles[1].launches.is_empty(), "counters of a crash are none");
+    assert!(
+        profiles[1].launches.is_empty(),
+        "counters of a crash are none"
+    );
     let by_head = crate::model::failed_on_head_only(&profiles);
     assert_eq!(by_head.len(), 1);
     assert_eq!((&*by_head[0].entry, by_head[0].side), ("a", Side::Head));

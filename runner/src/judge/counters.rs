@@ -35,10 +35,7 @@ pub(super) fn remarks(evidence: &Evidence, reasons: &mut Reasons) {
         });
         let text = match failure.is_of_the_machine() {
             true => format!("no counters: {words}"),
-            false => format!(
-                "counters {} on {}: {words}",
-                profile.entry, profile.side
-            ),
+            false => format!("counters {} on {}: {words}", profile.entry, profile.side),
         };
         if !told_by_a_claim && said.insert(text.clone()) {
             reasons.note(text);

@@ -464,7 +464,11 @@ async fn load_decision(conn: &mut db::Conn, run: RunId) -> Result<Option<Decisio
 }
 
 /// A stored word as the enum that serde spells so.
-pub(super) fn word<T: serde::de::DeserializeOwned>(run: RunId, what: &'static str, text: &str) -> Result<T> {
+pub(super) fn word<T: serde::de::DeserializeOwned>(
+    run: RunId,
+    what: &'static str,
+    text: &str,
+) -> Result<T> {
     serde_json::from_value(serde_json::Value::String(text.to_owned())).map_err(|error| {
         RecordError::Unreadable {
             run,

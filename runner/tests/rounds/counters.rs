@@ -141,8 +141,7 @@ impl Profiled {
     fn amend(&self, change: impl FnOnce(&Scenario)) {
         change(&self.scenario);
         self.scenario.git(&["add", "-A"]);
-        self.scenario
-            .git(&["commit", "-q", "--amend", "--no-edit"]);
+        self.scenario.git(&["commit", "-q", "--amend", "--no-edit"]);
     }
 
     fn runner(&self, args: &[&str]) -> Outcome {
@@ -198,7 +197,10 @@ fn a_claim_that_holds_is_confirmed_and_the_counters_are_in_the_record() {
     let base = run.at("/evidence/counters/0");
     assert_eq!(base["entry"], "q_proj");
     assert_eq!(base["side"], "base");
-    assert_eq!(base["profiler"], "Nsight Compute 2025.3.1.0 (build 36398880) (public-release)");
+    assert_eq!(
+        base["profiler"],
+        "Nsight Compute 2025.3.1.0 (build 36398880) (public-release)"
+    );
     assert_eq!(base["launches"][0]["kernel"], "mmq_wide(const int *, int)");
     assert_eq!(base["launches"][0]["arch"], "sm_90");
     assert_eq!(base["launches"][0]["grid"], "(28, 21, 1)");
@@ -215,15 +217,25 @@ fn a_claim_that_holds_is_confirmed_and_the_counters_are_in_the_record() {
     assert_eq!(calls.len(), 3, "{calls:#?}");
     let start = "--target-processes all --clock-control none --csv --page raw --print-units base \
                  --kernel-name regex:mmq_wide --launch-count 1 --metrics ";
-    assert!(calls.iter().all(|call| call.starts_with(start)), "{calls:#?}");
-    assert!(calls.iter().all(|call| call.ends_with(" sh launch.sh")), "{calls:#?}");
+    assert!(
+        calls.iter().all(|call| call.starts_with(start)),
+        "{calls:#?}"
+    );
+    assert!(
+        calls.iter().all(|call| call.ends_with(" sh launch.sh")),
+        "{calls:#?}"
+    );
     let log = run.at("/evidence/counters/1/log").as_str().expect("a log");
     assert_eq!(log.len(), 64);
     let shown = profiled.runner(&["show", "1"]).expect_code(0);
     let shown = shown.expect_text("Counters");
     shown.expect_text("shared_ld_conflicts 16,859,136 0");
     let replayed = profiled.runner(&["replay", "1"]);
-    assert!(replayed.stdout.contains("code     SAME"), "{}", replayed.text());
+    assert!(
+        replayed.stdout.contains("code     SAME"),
+        "{}",
+        replayed.text()
+    );
 }
 
 #[test]
@@ -271,7 +283,10 @@ fn the_smallest_of_several_launches_counts_and_the_range_is_shown() {
     );
     let call = profiled.calls().pop().expect("a call");
     assert!(call.contains("--launch-count 3 "), "{call}");
-    assert!(call.contains("smsp__sass_l1tex_data_bank_conflicts"), "{call}");
+    assert!(
+        call.contains("smsp__sass_l1tex_data_bank_conflicts"),
+        "{call}"
+    );
 }
 
 #[test]
@@ -280,8 +295,16 @@ fn without_a_profiler_a_claim_stays_open_and_the_lever_is_measured() {
     std::fs::remove_file(profiled.scenario.path("tools/ncu")).expect("it was there");
     let run = profiled.run().expect_verdict("LANDED");
     assert_eq!(outcome(&run), "not-evaluated");
-    assert!(reason(&run).contains("no `ncu` on PATH"), "{}", reason(&run));
-    assert!(reason(&run).contains("install Nsight Compute"), "{}", reason(&run));
+    assert!(
+        reason(&run).contains("no `ncu` on PATH"),
+        "{}",
+        reason(&run)
+    );
+    assert!(
+        reason(&run).contains("install Nsight Compute"),
+        "{}",
+        reason(&run)
+    );
     assert!(run.at("/evidence/counters/0/profiler").is_null());
 }
 
@@ -291,14 +314,15 @@ fn without_permission_the_remedy_is_named_and_nothing_more_is_launched() {
     profiled.mode("permission");
     let run = profiled.run().expect_verdict("LANDED");
     assert_eq!(outcome(&run), "not-evaluated");
-    for part in ["ERR_NVGPUCTRPERM", "NVreg_RestrictProfilingToAdminUsers=0", "CAP_SYS_ADMIN"] {
+    for part in [
+        "ERR_NVGPUCTRPERM",
+        "NVreg_RestrictProfilingToAdminUsers=0",
+        "CAP_SYS_ADMIN",
+    ] {
         assert!(reason(&run).contains(part), "{}", reason(&run));
     }
     assert_eq!(profiled.calls().len(), 2, "base only, once for the metric");
-    assert_eq!(
-        run.at("/evidence/counters/1/failure/kind"),
-        "not-permitted"
-    );
+    assert_eq!(run.at("/evidence/counters/1/failure/kind"), "not-permitted");
 }
 
 #[test]
@@ -311,7 +335,10 @@ fn a_pattern_that_matches_no_kernel_says_which_were_launched() {
     let run = Profiled::new(other).run().expect_verdict("LANDED");
     assert_eq!(outcome(&run), "not-evaluated");
     let reason = reason(&run);
-    assert!(reason.contains("launched `rms_norm`, `quantise`"), "{reason}");
+    assert!(
+        reason.contains("launched `rms_norm`, `quantise`"),
+        "{reason}"
+    );
 }
 
 #[test]
@@ -334,7 +361,10 @@ fn a_command_that_fails_on_head_only_is_heads_fault() {
     profiled.amend(fails);
     let run = profiled.run().expect_verdict("REVERTED");
     assert_eq!(outcome(&run), "fails");
-    let observed = run.at("/evidence/claims/0/observed").as_str().expect("text");
+    let observed = run
+        .at("/evidence/claims/0/observed")
+        .as_str()
+        .expect("text");
     for part in ["exited with status 3", "no such bench", "head is at fault"] {
         assert!(observed.contains(part), "{observed}");
     }
@@ -356,7 +386,11 @@ fn a_command_that_fails_on_both_sides_is_nobodys_claim() {
     });
     let run = profiled.run().expect_verdict("LANDED");
     assert_eq!(outcome(&run), "not-evaluated");
-    assert!(reason(&run).contains("exited with status 3"), "{}", reason(&run));
+    assert!(
+        reason(&run).contains("exited with status 3"),
+        "{}",
+        reason(&run)
+    );
 }
 
 #[test]
@@ -370,7 +404,11 @@ fn a_command_that_hangs_is_ended_with_all_that_it_started() {
         );
     });
     let run = profiled.run().expect_verdict("LANDED");
-    assert!(reason(&run).contains("ran past its limit of 1 s"), "{}", reason(&run));
+    assert!(
+        reason(&run).contains("ran past its limit of 1 s"),
+        "{}",
+        reason(&run)
+    );
     assert_eq!(profiled.scenario.processes(), [""; 0]);
 }
 
@@ -389,21 +427,37 @@ fn counters_that_are_taken_later_are_added_to_the_record_and_judged() {
     let later = profiled.runner(&["counters", "1"]).expect_code(0);
     let later = later.expect_text("added to run 1: LANDED");
     later.expect_text("shared_ld_conflicts 16,859,136 0 -100.00 %");
-    let shown = profiled.runner(&["show", "1", "--json"]).expect_code(0).json();
-    assert_eq!(shown["evidence"]["claims"][0]["outcome"]["outcome"], "holds");
-    assert_eq!(shown["evidence"]["claims"].as_array().map(Vec::len), Some(1));
+    let shown = profiled
+        .runner(&["show", "1", "--json"])
+        .expect_code(0)
+        .json();
+    assert_eq!(
+        shown["evidence"]["claims"][0]["outcome"]["outcome"],
+        "holds"
+    );
+    assert_eq!(
+        shown["evidence"]["claims"].as_array().map(Vec::len),
+        Some(1)
+    );
     assert_eq!(shown["evidence"]["counters"][1]["side"], "head");
     let rows = |what: &str| {
         let line = format!("print(db.execute('SELECT count(*) FROM {what}').fetchone()[0])");
         profiled.scenario.database(&line)
     };
     assert_eq!(rows("counter_profile"), "4", "two not permitted, two taken");
-    assert_eq!(rows("claim"), "3", "before the gates, without permission, with counters");
+    assert_eq!(
+        rows("claim"),
+        "3",
+        "before the gates, without permission, with counters"
+    );
     let document = profiled
         .runner(&["counters", "HEAD", "--json"])
         .expect_code(0)
         .json();
-    assert_eq!((&document["kind"], &document["run"]), (&"counters".into(), &1.into()));
+    assert_eq!(
+        (&document["kind"], &document["run"]),
+        (&"counters".into(), &1.into())
+    );
     assert_eq!(document["counters"]["kernels"][0]["kernel"], "mmq_wide");
 }
 
@@ -418,7 +472,10 @@ fn counters_that_refute_a_claim_later_change_the_verdict() {
     profiled.mode("good");
     let later = profiled.runner(&["counters", "1"]).expect_code(0);
     later.expect_text("added to run 1: REVERTED, mechanism refuted");
-    let shown = profiled.runner(&["show", "1", "--json"]).expect_code(0).json();
+    let shown = profiled
+        .runner(&["show", "1", "--json"])
+        .expect_code(0)
+        .json();
     assert_eq!(shown["judgement"]["verdict"], "REVERTED");
 }
 

@@ -7,10 +7,10 @@ use super::bench::{BenchView, UnjudgedBench, bench_view, not_measured_text, unju
 use super::builds::{BuildView, build_views};
 use super::census::{CensusView, census_views};
 use super::code::{DeltaView, delta_view};
-use super::counters::{CountersView, counters_view};
 use super::commits::{
     CommitView, CorrectionView, DecisionView, RegistrationView, registration_view,
 };
+use super::counters::{CountersView, counters_view};
 use super::gates::{
     ClaimsView, FaultView, GatesView, LogView, claims_view, fault_view, gates_view, log_view,
 };
