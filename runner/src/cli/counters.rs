@@ -7,7 +7,7 @@ use super::Context;
 use crate::config::Config;
 use crate::git::Repository;
 use crate::model::{CommitInfo, CounterProfile, PerSide, failed_on_head_only};
-use crate::pipeline::{self, Prepared, ProfileOptions, Request};
+use crate::pipeline::{self, Prepared, Profiling, Request};
 use crate::progress::Progress;
 use crate::record::{Records, RunId};
 use crate::render::counters_view;
@@ -112,12 +112,15 @@ async fn of_commits(args: &Args, context: &Context, progress: &Progress) -> anyh
     for note in &prepared.notes {
         progress.note(note.clone());
     }
-    let options = ProfileOptions {
+    let profiles = pipeline::profile(&Profiling {
+        prepared: &prepared,
         stored_builds: None,
         wait: args.wait,
-    };
-    let profiles =
-        pipeline::profile(&prepared, &options, &records, &context.dirs, progress).await?;
+        records: &records,
+        dirs: &context.dirs,
+        progress,
+    })
+    .await?;
     Ok(Done {
         run: None,
         commits: prepared.commits,
@@ -144,12 +147,16 @@ async fn of_run(
     if let Some(file) = &args.config {
         prepared.config.counters = Config::from_file(file)?.counters;
     }
-    let options = ProfileOptions {
-        stored_builds: Some(crate::replay::stored_builds(&original)?),
+    let stored_builds = crate::replay::stored_builds(&original)?;
+    let profiles = pipeline::profile(&Profiling {
+        prepared: &prepared,
+        stored_builds: Some(&stored_builds),
         wait: args.wait,
-    };
-    let profiles =
-        pipeline::profile(&prepared, &options, &records, &context.dirs, progress).await?;
+        records: &records,
+        dirs: &context.dirs,
+        progress,
+    })
+    .await?;
     let notes = match profiles.iter().any(|profile| profile.failure.is_none()) {
         true => {
             let claims = pipeline::claims_with(&original.evidence, &profiles)?;

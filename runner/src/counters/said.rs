@@ -90,8 +90,7 @@ fn command(failure: Failure, finished: &Finished) -> ProfileFailure {
         let last = text
             .lines()
             .map(str::trim)
-            .filter(|line| !line.is_empty() && !own(line))
-            .next_back();
+            .rfind(|line| !line.is_empty() && !own(line));
         last.map(|line| crate::judge::shortened(line, 200))
     };
     ProfileFailure::Command {

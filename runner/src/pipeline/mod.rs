@@ -26,7 +26,7 @@ use crate::{machine, toolchain};
 
 pub use counters::claims_with;
 pub use prepare::{Prepared, Recipe, prepare};
-pub use profile::{ProfileOptions, profile};
+pub use profile::{Profiling, profile};
 
 /// What was asked for.
 #[derive(Debug, Clone, Default)]

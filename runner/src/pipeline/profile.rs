@@ -14,47 +14,50 @@ use crate::model::{BuildEvidence, CounterProfile, DeviceState, PerSide, Side};
 use crate::progress::Progress;
 use crate::record::Records;
 
-/// How to profile.
-#[derive(Debug, Clone, Default)]
-pub struct ProfileOptions {
+/// What to profile, and with what.
+#[derive(Debug, Clone, Copy)]
+pub struct Profiling<'a> {
+    /// Commits, config and recipes.
+    pub prepared: &'a Prepared,
     /// Stored builds to use instead of building.
-    pub stored_builds: Option<PerSide<BuildEvidence>>,
+    pub stored_builds: Option<&'a PerSide<BuildEvidence>>,
     /// Wait for the device where another run holds it.
     pub wait: bool,
+    /// Where logs and built files are kept.
+    pub records: &'a Records,
+    /// The runner's folders.
+    pub dirs: &'a Dirs,
+    /// Who is told.
+    pub progress: &'a Progress,
 }
 
-/// Profiles both sides of what is prepared, by its config's `[[counters]]`.
+/// Profiles both sides by their config's `[[counters]]`.
 ///
 /// # Errors
 /// Where there is nothing to profile: no `[[counters]]`, no device, a side that does not build.
 /// What profiler and commands do is part of the profiles.
-pub async fn profile(
-    prepared: &Prepared,
-    options: &ProfileOptions,
-    records: &Records,
-    dirs: &Dirs,
-    progress: &Progress,
-) -> anyhow::Result<Vec<CounterProfile>> {
-    prepared.check()?;
-    if prepared.config.counters.is_empty() {
+pub async fn profile(what: &Profiling<'_>) -> anyhow::Result<Vec<CounterProfile>> {
+    what.prepared.check()?;
+    if what.prepared.config.counters.is_empty() {
         bail!(
             "the config has no [[counters]], which say what to launch and which kernels to watch \
              (docs/counters.md); add one, or give a file that has one with --config"
         );
     }
     tokio::select! {
-        profiles = both_sides(prepared, options, records, dirs, progress) => profiles,
+        profiles = both_sides(what) => profiles,
         reason = stopped() => bail!(reason),
     }
 }
 
-async fn both_sides(
-    prepared: &Prepared,
-    options: &ProfileOptions,
-    records: &Records,
-    dirs: &Dirs,
-    progress: &Progress,
-) -> anyhow::Result<Vec<CounterProfile>> {
+async fn both_sides(what: &Profiling<'_>) -> anyhow::Result<Vec<CounterProfile>> {
+    let Profiling {
+        prepared,
+        records,
+        dirs,
+        progress,
+        ..
+    } = *what;
     let runner = own_program(&dirs.cache).await?;
     let uuid = crate::record::new_uuid();
     let machine = machine::Environment::read();
@@ -76,14 +79,14 @@ async fn both_sides(
     toolchain?;
     let mut bench = opened.context("opening the workbench")??;
     for side in Side::BOTH {
-        ready(&mut bench, prepared, options, (side, records, progress)).await?;
+        ready(&mut bench, what, side).await?;
     }
     let holder = Holder::this_process(&uuid, "counters");
-    let wait = options.wait.then_some(progress);
+    let wait = what.wait.then_some(progress);
     let _lock = machine::lock_device(&dirs.locks, id, &holder, wait).await?;
     let asked = crate::claims::counters_named(&prepared.registration.claims);
     let profiler = counters::find_profiler(bench.toolchain_bin()).await;
-    let what = Taking {
+    let taking = Taking {
         entries: &prepared.config.counters,
         asked: &asked,
         profiler: &profiler,
@@ -91,30 +94,26 @@ async fn both_sides(
     };
     let vault = Arc::clone(records.vault());
     let mut keep = |bytes: Vec<u8>| Ok(Some(vault.put_bytes(&bytes)?));
-    let profiles = counters::take(&what, &mut bench, &mut keep).await?;
+    let profiles = counters::take(&taking, &mut bench, &mut keep).await?;
     records.note_artifacts().await?;
     Ok(profiles)
 }
 
 /// Builds a side, or restores its stored build.
-async fn ready(
-    bench: &mut Workbench,
-    prepared: &Prepared,
-    options: &ProfileOptions,
-    (side, records, progress): (Side, &Records, &Progress),
-) -> anyhow::Result<()> {
+async fn ready(bench: &mut Workbench, what: &Profiling<'_>, side: Side) -> anyhow::Result<()> {
+    let prepared = what.prepared;
     let commit = prepared.commits.get(side);
-    let vault = Arc::clone(records.vault());
-    if let Some(stored) = &options.stored_builds {
+    let vault = Arc::clone(what.records.vault());
+    if let Some(stored) = what.stored_builds {
         bench
             .restore(side, commit, stored.get(side), &*vault)
             .await?;
         return Ok(());
     }
     let source = prepared.recipes.get(side).source(commit);
-    let build = bench.build(side, &source, &*vault, progress).await?;
+    let build = bench.build(side, &source, &*vault, what.progress).await?;
     // A build that stays in the cache refers to what it stored.
-    records.note_artifacts().await?;
+    what.records.note_artifacts().await?;
     match &build.failure {
         None => Ok(()),
         Some(failure) => bail!(
