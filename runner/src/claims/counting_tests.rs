@@ -337,3 +337,19 @@ fn claims_name_their_counters() {
         ["shared_ld_conflicts", "smsp__inst_executed.sum"]
     );
 }
+
+/// `docs/counters.md` shows claims in `claim` code blocks.
+#[test]
+fn the_examples_of_the_document_are_claims_on_counters() {
+    let document = include_str!("../../../docs/counters.md");
+    let blocks = document.split("```claim\n").skip(1);
+    let lines: Vec<&str> = blocks
+        .filter_map(|block| block.split("```").next())
+        .flat_map(str::lines)
+        .collect();
+    assert!(lines.len() >= 3, "{lines:?}");
+    for line in lines {
+        let claim: Claim = line.parse().unwrap_or_else(|e| panic!("{line}: {e}"));
+        assert!(matches!(claim.metric, Metric::Counter { .. }), "{line}");
+    }
+}

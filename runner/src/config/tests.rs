@@ -803,3 +803,12 @@ fn a_config_without_counters_is_stored_as_before() {
     let read: Config = serde_json::from_str(&stored).expect("plain data");
     assert_eq!(read, good(MINIMAL));
 }
+
+/// The example of `docs/counters.md`.
+#[test]
+fn the_example_of_the_document_on_counters_is_right() {
+    let document = include_str!("../../../docs/counters.md");
+    let example = document.split("```toml\n").nth(1).expect("an example");
+    let example = example.split("```").next().expect("its end");
+    assert_eq!(good(&with(example)).counters.len(), 1);
+}

@@ -59,7 +59,11 @@ async fn version_of(path: &Path) -> Result<String, String> {
     let line = said
         .lines()
         .find_map(|line| line.trim().strip_prefix("Version "));
-    Ok(line.unwrap_or("of unknown version").trim().to_owned())
+    let version = line.unwrap_or("of unknown version").trim();
+    Ok(version
+        .trim_end_matches("(public-release)")
+        .trim()
+        .to_owned())
 }
 
 fn text(path: &Path) -> String {

@@ -1,7 +1,11 @@
 //! What the profiler says went wrong, in its own lines among the command's.
 
+use super::table;
 use crate::model::{Failure, ProfileFailure};
 use crate::process::Finished;
+
+/// How the profiler says that the command failed.
+const COMMAND_FAILED: &str = "The application returned an error code";
 
 /// The most kernels that are named where none matched.
 const SEEN: usize = 12;
@@ -47,39 +51,36 @@ pub(super) fn failure(output: &str, finished: &Finished, pattern: &str) -> Optio
     if output.contains("ERR_NVGPUCTRPERM") {
         return Some(ProfileFailure::NotPermitted);
     }
+    let own = own_errors(output);
     match &finished.failure {
-        Some(failure @ Failure::Exit { .. }) => Some(exited(output, failure)),
+        Some(Failure::Exit { .. }) if !own.is_empty() => Some(gave_up(&own)),
+        Some(Failure::Exit { code }) => {
+            let code = command_status(output).unwrap_or(*code);
+            Some(command(Failure::Exit { code }, finished))
+        }
         Some(failure) => Some(command(failure.clone(), finished)),
         None if output.contains("No kernels were profiled") => Some(ProfileFailure::NoKernel {
             pattern: pattern.to_owned(),
             seen: available(output),
         }),
+        // It may end well and still have profiled nothing.
+        None if !own.is_empty() && !table::is_in(output) => Some(gave_up(&own)),
         None => None,
     }
-    .map(|failure| match failure {
-        ProfileFailure::Command {
-            failure,
-            said: None,
-        } => command(failure, finished),
-        other => other,
-    })
 }
 
-/// The command's failure, or the profiler's own where it says more than that the command failed.
-fn exited(output: &str, failure: &Failure) -> ProfileFailure {
-    let own: Vec<&str> = errors(output)
-        .filter(|line| !line.contains("The application returned an error code"))
+/// What the profiler complains of, besides that the command failed.
+fn own_errors(output: &str) -> Vec<&str> {
+    errors(output)
+        .filter(|line| !line.contains(COMMAND_FAILED))
         .filter(|line| !line.ends_with("An error was reported by the driver"))
         .take(3)
-        .collect();
-    match own.as_slice() {
-        [] => ProfileFailure::Command {
-            failure: code(output).map_or_else(|| failure.clone(), |code| Failure::Exit { code }),
-            said: None,
-        },
-        lines => ProfileFailure::Profiler {
-            said: crate::judge::shortened(&lines.join("; "), 400),
-        },
+        .collect()
+}
+
+fn gave_up(errors: &[&str]) -> ProfileFailure {
+    ProfileFailure::Profiler {
+        said: crate::judge::shortened(&errors.join("; "), 400),
     }
 }
 
@@ -100,9 +101,9 @@ fn command(failure: Failure, finished: &Finished) -> ProfileFailure {
 }
 
 /// The status with which the profiler says that the command ended.
-fn code(output: &str) -> Option<i32> {
-    let (_, after) = output.split_once("The application returned an error code (")?;
-    after.split(')').next()?.parse().ok()
+fn command_status(output: &str) -> Option<i32> {
+    let (_, after) = output.split_once(COMMAND_FAILED)?;
+    after.strip_prefix(" (")?.split(')').next()?.parse().ok()
 }
 
 /// The profiler's error lines, without their mark.
@@ -191,6 +192,13 @@ mod tests {
                     .into(),
             })
         );
+        assert!(matches!(
+            said("==ERROR== Failed to profile \"k\" in process 7\n", 0),
+            Some(ProfileFailure::Profiler { .. })
+        ));
+        let mended = "==ERROR== something\n\"ID\",\"Kernel Name\"\n";
+        assert_eq!(said(mended, 0), None);
+        assert_eq!(said("nothing of note\n", 0), None);
         assert_eq!(said("\"ID\",\"Kernel Name\"\n", 0), None);
         let late = finished("", Some(Failure::TimedOut { limit_s: 5 }));
         assert!(matches!(

@@ -7,6 +7,12 @@ use super::names::is_raw_metric;
 use crate::config::number;
 use crate::model::{AbsentMetric, CounterLaunch, CounterValue, ProfileFailure};
 
+/// The most launches of a table: far more than any entry asks for in any process.
+const MOST_LAUNCHES: usize = 1_000;
+
+/// Larger values are no counts of anything.
+const LARGEST: f64 = 1e300;
+
 /// How the header begins.
 const HEADER: &str = "\"ID\",";
 
@@ -15,6 +21,11 @@ const HEADER: &str = "\"ID\",";
 pub(super) struct Table {
     pub(super) launches: Vec<CounterLaunch>,
     pub(super) absent: Vec<AbsentMetric>,
+}
+
+/// Whether an output holds a table at all.
+pub(super) fn is_in(output: &str) -> bool {
+    output.lines().any(|line| line.starts_with(HEADER))
 }
 
 /// Reads the last table of an output: the profiler prints it when the command has ended.
@@ -43,6 +54,12 @@ pub(super) fn read(output: &str) -> Result<Table, ProfileFailure> {
         return Err(not_understood(table[0], "the table has no row of units"));
     };
     let columns = Columns::find(header, table[0])?;
+    if rows.len() > MOST_LAUNCHES {
+        return Err(not_understood(
+            table[0],
+            format!("the table has more than {MOST_LAUNCHES} launches"),
+        ));
+    }
     if units.get(0) != Some("") {
         return Err(not_understood(
             table.get(1).copied().unwrap_or_default(),
@@ -93,16 +110,18 @@ impl Columns {
         let Some(kernel) = at("Kernel Name") else {
             return Err(not_understood(line, "there is no column `Kernel Name`"));
         };
-        let metrics = header.iter().enumerate();
+        let mut metrics: Vec<(usize, String)> = Vec::new();
+        for (at, column) in header.iter().enumerate() {
+            if is_raw_metric(column) && !metrics.iter().any(|(_, known)| known == column) {
+                metrics.push((at, column.to_owned()));
+            }
+        }
         Ok(Columns {
             kernel,
             block: at("Block Size"),
             grid: at("Grid Size"),
             cc: at("CC"),
-            metrics: metrics
-                .filter(|(_, column)| is_raw_metric(column))
-                .map(|(i, column)| (i, column.to_owned()))
-                .collect(),
+            metrics,
             width: header.len(),
         })
     }
@@ -166,7 +185,7 @@ fn value(printed: &str) -> Option<Option<f64>> {
         return Some(None);
     }
     let scanned = number::scan(printed)?;
-    scanned.rest.is_empty().then_some(Some(scanned.value))
+    (scanned.rest.is_empty() && scanned.value < LARGEST).then_some(Some(scanned.value))
 }
 
 /// `9.0` as `sm_90`.
@@ -260,6 +279,18 @@ q_proj KD=4: launched once; NMSE 3.1e-7
         assert_eq!(line, "hello");
         assert!(read("").is_err());
         assert!(read("\"ID\",\"Kernel Name\"\n").is_err());
+    }
+
+    /// A command may print a table of its own; nothing in it may be more than the record takes.
+    #[test]
+    fn a_table_that_no_profiler_prints_does_no_harm() {
+        let twice = "\"ID\",\"Kernel Name\",\"a__b.sum\",\"a__b.sum\"\n\"\",\"\",\"\",\"\"\n\
+                     \"0\",\"k\",\"1\",\"2\"\n";
+        let values = &read(twice).expect("a table").launches[0].values;
+        assert_eq!(values.len(), 1);
+        assert!(read(&twice.replace("\"1\"", "\"1e301\"")).is_err());
+        let row = "\"0\",\"k\",\"1\",\"2\"\n";
+        assert!(read(&format!("{twice}{}", row.repeat(MOST_LAUNCHES))).is_err());
     }
 
     proptest::proptest! {

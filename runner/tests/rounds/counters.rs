@@ -199,7 +199,7 @@ fn a_claim_that_holds_is_confirmed_and_the_counters_are_in_the_record() {
     assert_eq!(base["side"], "base");
     assert_eq!(
         base["profiler"],
-        "Nsight Compute 2025.3.1.0 (build 36398880) (public-release)"
+        "Nsight Compute 2025.3.1.0 (build 36398880)"
     );
     assert_eq!(base["launches"][0]["kernel"], "mmq_wide(const int *, int)");
     assert_eq!(base["launches"][0]["arch"], "sm_90");

@@ -156,12 +156,16 @@ fn range(values: Values) -> String {
     }
 }
 
-/// A count exactly, anything else with five digits.
+/// A count exactly, anything else with at most five digits: the profiler prints no more.
 fn number(value: f64) -> String {
     const EXACT: f64 = 9_007_199_254_740_992.0;
-    match value.fract() == 0.0 && (0.0..EXACT).contains(&value) {
-        true => numbers::count(value as u64),
-        false => numbers::value(value),
+    if value.fract() == 0.0 && (0.0..EXACT).contains(&value) {
+        return numbers::count(value as u64);
+    }
+    let text = numbers::value(value);
+    match text.contains('.') && !text.contains('e') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
     }
 }
 
@@ -262,6 +266,20 @@ mod tests {
         assert_eq!(conflicts.change, "-75.00 %");
         assert_eq!(duration.name, "duration");
         assert_eq!(duration.change, "");
+    }
+
+    #[test]
+    fn numbers_have_no_more_digits_than_the_profiler_gives() {
+        for (value, text) in [
+            (16_859_136.0, "16,859,136"),
+            (0.0, "0"),
+            (0.92, "0.92"),
+            (0.1, "0.1"),
+            (816_492.93, "816,493"),
+            (41.25, "41.25"),
+        ] {
+            assert_eq!(number(value), text);
+        }
     }
 
     #[test]
