@@ -10,5 +10,7 @@ pub mod device;
 pub mod harness;
 pub mod layout;
 pub mod mmq;
+pub mod model;
+pub mod ops;
 pub mod series;
 pub mod standalone;
