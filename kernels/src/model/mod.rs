@@ -4,18 +4,10 @@
 //! It runs on any [`Device`](crate::device::Device) that has the kernels. What a time or a token
 //! means for a verdict is not decided here.
 
+mod shape;
 pub mod synthetic;
+mod tensor;
 
-/// Cosine and sine of every position and pair, `[positions][head_dim / 2][2]`, computed in f64
-/// and rounded to f32 once.
-pub fn rope_table(base: f64, head_dim: usize, positions: usize) -> Vec<f32> {
-    let mut table = Vec::with_capacity(positions * head_dim);
-    for position in 0..positions {
-        for pair in 0..head_dim / 2 {
-            let exponent = -2.0 * pair as f64 / head_dim as f64;
-            let (sin, cos) = (position as f64 * base.powf(exponent)).sin_cos();
-            table.extend([cos as f32, sin as f32]);
-        }
-    }
-    table
-}
+pub use shape::{Gate, LocalLayers, ModelShape, Rotation, ShapeError};
+pub use synthetic::Synthetic;
+pub use tensor::{Dims, LayerTensor, SourceError, Tensor, TensorName, TensorSource};

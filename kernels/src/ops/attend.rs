@@ -3,6 +3,7 @@
 use super::call::{Attention, Rope};
 use super::reference::{self, Qkv};
 use super::{Op, wide};
+use crate::model::Rotation;
 use crate::standalone::data;
 
 /// Random heads, and a true table with a base of 10,000.
@@ -10,7 +11,11 @@ pub fn rope(shape: Rope, seed: u64) -> Op {
     let width = shape.heads * shape.head_dim;
     let x = data::floats(&mut data::rng(seed, 0), shape.tokens * width);
     let positions = shape.first_position + shape.tokens;
-    let table = crate::model::rope_table(10_000.0, shape.head_dim, positions);
+    let rotation = Rotation {
+        base: 10_000.0,
+        factors: Vec::new(),
+    };
+    let table = rotation.table(shape.head_dim, positions);
     let mut expected = wide(&x);
     let pairs = wide(&table);
     let rows = pairs
