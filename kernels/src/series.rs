@@ -49,23 +49,23 @@ patches! {
     /// The series of the matrix products, to be applied to a repository of its own.
     MMQ_PATCHES in "mmq":
     "0001-baseline-wide.patch" =>
-        "ea094d2d8f95f1a78cf3a5eafb99ea1533373c80",
+        "60c4601b8649814f34e48fe192825da476c0acb4",
     "0002-r17-remap.patch" =>
-        "a8e7e605d650d245834aaf4eb3c9ddbca83628f2",
+        "457270f8a072011ad1f4c5cc83097029a170381d",
     "0003-r17-revert.patch" =>
-        "fc5c447e5b96a07c9c3cabc0970e157356614c02",
+        "ab2c7702cad0463ae8995b0e31c3f12e968af143",
     "0004-r22-fold.patch" =>
-        "b077cced58f61a706a66d2f3fe56fff62370da1c",
+        "bd704205e2f9c53fae0ec966e54580971992528f",
     "0005-r22-fold-revert.patch" =>
-        "d7cffbf9c61fd3ae800498bda16c5da59df5b0c2",
+        "ab5e38a12d904516fdb727e2dff30a2ef0eea01a",
     "0006-r22-swizzle.patch" =>
-        "8755c31d3677add7086617c8ab7aae179db63674",
+        "3013cfa316a50703578228fea9c39e2d31e559fa",
     "0007-baseline-nb.patch" =>
-        "1f767eed1701cdb482d29549dcd4159a927b0127",
+        "78ddee46785072a74e325f0f0f9a6f5ef3f4734e",
     "0008-r31-q-major.patch" =>
-        "4ad757cb8e2fe1873ec0391b47cb2008aa50b22f",
+        "f3beef423bfc6f6a8a36ec24ca8a39ff83ead15b",
     "0009-r31-revert.patch" =>
-        "c6536bf98f3fdbc5ed23f051d1920a12bffea2a8",
+        "d75cf9de1e657691deeb76575e39db5896a5f960",
     "0010-r31-region-split.patch" =>
-        "3093581fa90fcaa8c1539235d99e641d1d2bc367",
+        "977e70f0025b3e3e1d3e1ae63a8e5240ad4d93f5",
 }
