@@ -11,5 +11,5 @@ mod product;
 mod quantise;
 
 pub use product::{Product, Shape, Tile};
-pub(crate) use quantise::PER_BLOCK as QUANTISED_PER_BLOCK;
 pub use quantise::Quantise;
+pub(crate) use quantise::{PER_BLOCK as QUANTISED_PER_BLOCK, quantise};

@@ -4,10 +4,21 @@
 //! It runs on any [`Device`](crate::device::Device) that has the kernels. What a time or a token
 //! means for a verdict is not decided here.
 
+mod buffers;
+pub mod cpu;
+mod error;
+mod pass;
+pub mod reference;
 mod shape;
+mod stack;
 pub mod synthetic;
 mod tensor;
+mod weights;
 
+pub use error::ModelError;
+pub use pass::Pass;
 pub use shape::{Gate, LocalLayers, ModelShape, Rotation, ShapeError};
+pub use stack::{Stack, needed_bytes};
 pub use synthetic::Synthetic;
 pub use tensor::{Dims, LayerTensor, SourceError, Tensor, TensorName, TensorSource};
+pub use weights::{Matrix, Weights};

@@ -10,11 +10,11 @@ const THREADS: usize = 256;
 /// Threads of `argmax`'s one block.
 const ARGMAX_THREADS: u32 = 1024;
 /// Output rows of a block of `matvec_q4k`.
-const MATVEC_ROWS: usize = 8;
+const MATVEC_ROWS: usize = 16;
+/// Threads that `synthesise_q4k` spends on a super-block: one for each 16 bytes.
+const THREADS_PER_SUPER_BLOCK: usize = 9;
 /// Output rows, and tokens, of a block of `matmul_f32`.
 const MATMUL_TILE: usize = 64;
-/// Tokens of a block of `attention_hd*`.
-const ATTENTION_TOKENS: usize = 64;
 
 /// A launch without its pointers.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,7 +98,7 @@ pub struct Synthesise {
 }
 
 impl Synthesise {
-    /// One thread a super-block.
+    /// Nine threads a super-block.
     pub fn call(self) -> Call {
         let scalars = vec![
             int(self.blocks),
@@ -106,11 +106,8 @@ impl Synthesise {
             Scalar::I32(self.tensor as i32),
             Scalar::F32(self.d),
         ];
-        Call::new(
-            "synthesise_q4k",
-            [self.blocks.div_ceil(THREADS), 1],
-            scalars,
-        )
+        let threads = self.blocks * THREADS_PER_SUPER_BLOCK;
+        Call::new("synthesise_q4k", [threads.div_ceil(THREADS), 1], scalars)
     }
 }
 
@@ -267,6 +264,15 @@ impl HeadDim {
             HeadDim::D256 => 256,
         }
     }
+
+    /// Tokens of a block of `attention_hd*`, and its dynamic shared memory in bytes.
+    fn tile(self) -> (usize, u32) {
+        match self {
+            HeadDim::D64 => (64, 49_152),
+            HeadDim::D128 => (64, 81_920),
+            HeadDim::D256 => (32, 69_632),
+        }
+    }
 }
 
 /// Causal attention of tokens over everything before them.
@@ -300,9 +306,10 @@ impl Attention {
             (HeadDim::D128, false) => "attention_hd128",
             (HeadDim::D256, false) => "attention_hd256",
         };
-        let blocks = match single {
-            true => [self.heads, 1],
-            false => [self.tokens.div_ceil(ATTENTION_TOKENS), self.heads],
+        let (tile, tile_smem) = self.head_dim.tile();
+        let (blocks, dynamic_smem) = match single {
+            true => ([self.heads, 1], 0),
+            false => ([self.tokens.div_ceil(tile), self.heads], tile_smem),
         };
         let mut scalars: Vec<Scalar> = [
             self.tokens,
@@ -314,7 +321,9 @@ impl Attention {
         .map(int)
         .to_vec();
         scalars.push(Scalar::F32(self.scale));
-        Call::new(kernel, blocks, scalars)
+        let mut call = Call::new(kernel, blocks, scalars);
+        call.geometry.dynamic_smem = dynamic_smem;
+        call
     }
 
     /// The positions that token `t` sees.
