@@ -49,23 +49,23 @@ patches! {
     /// The series of the matrix products, to be applied to a repository of its own.
     MMQ_PATCHES in "mmq":
     "0001-baseline-wide.patch" =>
-        "60c4601b8649814f34e48fe192825da476c0acb4",
+        "f5c1b365d09b2e29df4ac408ba91e8b57e30b74a",
     "0002-r17-remap.patch" =>
-        "457270f8a072011ad1f4c5cc83097029a170381d",
+        "e1a21bb24f3323155d4cdbf729986ffbef55d12f",
     "0003-r17-revert.patch" =>
-        "ab2c7702cad0463ae8995b0e31c3f12e968af143",
+        "125e0aade6c5bd7be2e701d8f1433e2b1b2db7e3",
     "0004-r22-fold.patch" =>
-        "bd704205e2f9c53fae0ec966e54580971992528f",
+        "d4de2b97167b4d70fb748e31c6253b0a27da6c87",
     "0005-r22-fold-revert.patch" =>
-        "ab5e38a12d904516fdb727e2dff30a2ef0eea01a",
+        "d20e8aeffd07d8fa9b7da1c55093c44a095eaa7b",
     "0006-r22-swizzle.patch" =>
-        "3013cfa316a50703578228fea9c39e2d31e559fa",
+        "eac8162f203ef6b17c9d2df92ea7d7d806428665",
     "0007-baseline-nb.patch" =>
-        "78ddee46785072a74e325f0f0f9a6f5ef3f4734e",
+        "eb217d4b52cd75fce45cc154fc2659d1cf84868d",
     "0008-r31-q-major.patch" =>
-        "f3beef423bfc6f6a8a36ec24ca8a39ff83ead15b",
+        "febb775d249f0c3254d782e5fff0a6f400c6a65f",
     "0009-r31-revert.patch" =>
-        "d75cf9de1e657691deeb76575e39db5896a5f960",
+        "3767a95274aec134255f5dba29a2e586b4eee02f",
     "0010-r31-region-split.patch" =>
-        "977e70f0025b3e3e1d3e1ae63a8e5240ad4d93f5",
+        "f67cc8211b3fa771c44b6c37e6591ce6233b9aef",
 }

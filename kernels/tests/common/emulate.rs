@@ -39,12 +39,12 @@ fn main_for(problem: &dyn Problem, program: Program<'_>) -> String {
     arguments.extend(problem.scalars().into_iter().map(literal));
     format!(
         r#"
-#include <string>
 static char* memory[8];
 static void block() {{ {kernel}({arguments}); }}
 int main() {{
     for (int i = 0; i < {files}; ++i) {{
-        FILE* in = std::fopen(("in" + std::to_string(i)).c_str(), "rb");
+        const char name[] = {{'i', 'n', static_cast<char>('0' + i), 0}};
+        FILE* in = std::fopen(name, "rb");
         std::fseek(in, 0, SEEK_END);
         const size_t size = std::ftell(in);
         std::rewind(in);

@@ -9,15 +9,13 @@
 
 #pragma once
 
+#include <math.h>
 #include <ucontext.h>
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <vector>
 
 #ifndef HOST_THREADS
 #define HOST_THREADS 256
@@ -58,8 +56,8 @@ inline float2 make_float2(float x, float y) { return {x, y}; }
 
 inline dim3 threadIdx, blockIdx;
 
-using std::max;
-using std::min;
+inline int max(int a, int b) { return a > b ? a : b; }
+inline int min(int a, int b) { return a < b ? a : b; }
 
 template <typename T>
 T __ldg(const T* from) {
@@ -89,7 +87,7 @@ inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __fsub_rn(float a, float b) { return a - b; }
 inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fdiv_rn(float a, float b) { return a / b; }
-inline float __fsqrt_rn(float a) { return std::sqrt(a); }
+inline float __fsqrt_rn(float a) { return sqrtf(a); }
 
 struct __half {
     unsigned short bits;
@@ -107,8 +105,8 @@ inline __half __float2half_rn(float value) {
 
 inline float __half2float(__half h) {
     const int exponent = h.bits >> 10 & 31, fraction = h.bits & 1023;
-    const float value = exponent ? std::ldexp(1024.0f + fraction, exponent - 25)
-                                 : std::ldexp(static_cast<float>(fraction), -24);
+    const float value = exponent ? ldexpf(1024.0f + fraction, exponent - 25)
+                                 : ldexpf(static_cast<float>(fraction), -24);
     return h.bits >> 15 ? -value : value;
 }
 
@@ -140,14 +138,14 @@ inline void start() {
 
 // Runs a block of kThreads threads to its end.
 inline void run_block(void (*kernel)()) {
-    static std::vector<char> stacks(kThreads * kStack);
+    static char stacks[kThreads * kStack];
     body = kernel;
     // What a block finds in shared memory is not what the one before it left.
     std::memset(dynamic_smem, 0xff, sizeof dynamic_smem);
     for (unsigned t = 0; t < kThreads; ++t) {
         finished[t] = false;
         getcontext(&fibers[t]);
-        fibers[t].uc_stack.ss_sp = stacks.data() + t * kStack;
+        fibers[t].uc_stack.ss_sp = stacks + t * kStack;
         fibers[t].uc_stack.ss_size = kStack;
         fibers[t].uc_link = &scheduler;
         makecontext(&fibers[t], start, 0);
