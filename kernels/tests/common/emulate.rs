@@ -106,6 +106,37 @@ fn for_host(source: &str) -> Result<String> {
     replace_asm(&source, "mma.sync", multiply)
 }
 
+/// A folder with the sources of a repository as g++ can compile them.
+pub fn sources_for_host(repository: &Path) -> Result<TempDir> {
+    let dir = TempDir::new()?;
+    for entry in std::fs::read_dir(repository.join("kernels"))? {
+        let path = entry?.path();
+        let name = path.file_name().ok_or("a file has a name")?;
+        let text = for_host(&std::fs::read_to_string(&path)?)?;
+        std::fs::write(dir.path().join(name), text)?;
+    }
+    let host = include_bytes!("../host/cuda_host.h");
+    std::fs::write(dir.path().join("cuda_host.h"), host)?;
+    std::fs::write(dir.path().join("cuda_fp16.h"), b"")?;
+    Ok(dir)
+}
+
+/// Compiles a program that includes such sources, runs it and gives what it prints.
+pub fn run_text(dir: &Path, text: &str) -> Result<String> {
+    std::fs::write(dir.join("program.cpp"), text)?;
+    run(Command::new("g++").current_dir(dir).args([
+        "-std=c++17",
+        "-O1",
+        "-ffp-contract=off",
+        "-I.",
+        "-Wno-unknown-pragmas",
+        "-o",
+        "program",
+        "program.cpp",
+    ]))?;
+    run(Command::new("./program").current_dir(dir))
+}
+
 /// Compiles the sources of a repository, runs the problem's kernel on the CPU and compares all of
 /// its output.
 pub fn run_program(
@@ -113,39 +144,17 @@ pub fn run_program(
     problem: &dyn Problem,
     program: Program<'_>,
 ) -> Result<(Figures, bool)> {
-    let dir = TempDir::new()?;
-    for entry in std::fs::read_dir(repository.join("kernels"))? {
-        let path = entry?.path();
-        let name = path.file_name().ok_or("a file has a name")?;
-        std::fs::write(
-            dir.path().join(name),
-            for_host(&std::fs::read_to_string(&path)?)?,
-        )?;
+    let dir = sources_for_host(repository)?;
+    for (n, input) in problem.inputs().iter().enumerate() {
+        std::fs::write(dir.path().join(format!("in{n}")), input)?;
     }
-    let write = |name: &str, content: &[u8]| std::fs::write(dir.path().join(name), content);
     let text = format!(
         "#define HOST_THREADS {}\n#include \"cuda_host.h\"\n#include \"{}\"\n{}",
         problem.geometry().block[0],
         program.file,
         main_for(problem, program)
     );
-    write("cuda_host.h", include_bytes!("../host/cuda_host.h"))?;
-    write("cuda_fp16.h", b"")?;
-    write("kernel.cpp", text.as_bytes())?;
-    for (n, input) in problem.inputs().iter().enumerate() {
-        write(&format!("in{n}"), input)?;
-    }
-    run(Command::new("g++").current_dir(dir.path()).args([
-        "-std=c++17",
-        "-O1",
-        "-ffp-contract=off",
-        "-I.",
-        "-Wno-unknown-pragmas",
-        "-o",
-        "kernel",
-        "kernel.cpp",
-    ]))?;
-    run(Command::new("./kernel").current_dir(dir.path()))?;
+    run_text(dir.path(), &text)?;
     let output = std::fs::read(dir.path().join("out"))?;
     let figures = compare(problem, &output, 0..problem.outputs());
     Ok((figures, figures.passed(problem.tolerance())))
