@@ -49,23 +49,23 @@ patches! {
     /// The series of the matrix products, to be applied to a repository of its own.
     MMQ_PATCHES in "mmq":
     "0001-baseline-wide.patch" =>
-        "f5c1b365d09b2e29df4ac408ba91e8b57e30b74a",
+        "6da73ee757af61911d6dc4af913a140539f8b074",
     "0002-r17-remap.patch" =>
-        "e1a21bb24f3323155d4cdbf729986ffbef55d12f",
+        "823014a8718d467b9859e557a4084610ec1cc9a3",
     "0003-r17-revert.patch" =>
-        "125e0aade6c5bd7be2e701d8f1433e2b1b2db7e3",
+        "2e6892f66e5c0d10a50c669a8dad4ab7a4f31cda",
     "0004-r22-fold.patch" =>
-        "d4de2b97167b4d70fb748e31c6253b0a27da6c87",
+        "03cd824612316254665c1e18efe3f2598f5c264f",
     "0005-r22-fold-revert.patch" =>
-        "d20e8aeffd07d8fa9b7da1c55093c44a095eaa7b",
+        "919c8ba859100ac0ee52e1035bda1f3128cd58d8",
     "0006-r22-swizzle.patch" =>
-        "eac8162f203ef6b17c9d2df92ea7d7d806428665",
+        "b66f9bccaf872c96700d5087edd5731a8f725e76",
     "0007-baseline-nb.patch" =>
-        "eb217d4b52cd75fce45cc154fc2659d1cf84868d",
+        "4596e52de0772bebb281f1378959ceeb66d03ff8",
     "0008-r31-q-major.patch" =>
-        "febb775d249f0c3254d782e5fff0a6f400c6a65f",
+        "22e3c51942d40ec43f57a3b3df3fe270705e9d56",
     "0009-r31-revert.patch" =>
-        "3767a95274aec134255f5dba29a2e586b4eee02f",
+        "88ec3aece1ce1a4c9817d1e8f777d8fea98261f0",
     "0010-r31-region-split.patch" =>
-        "f67cc8211b3fa771c44b6c37e6591ce6233b9aef",
+        "7833000170af06155532445cd3b8f0dbac04821f",
 }
