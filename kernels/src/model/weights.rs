@@ -196,5 +196,4 @@ impl LayerWeights {
             post_ffn_norm: shape.post_norms.then(|| take(L::PostFfnNorm)).transpose()?,
         })
     }
-
 }
