@@ -11,5 +11,7 @@ pub mod gguf;
 pub mod harness;
 pub mod layout;
 pub mod mmq;
+pub mod model;
+pub mod ops;
 pub mod series;
 pub mod standalone;

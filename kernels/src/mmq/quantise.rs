@@ -7,7 +7,7 @@ use crate::standalone::{Problem, Size, Tolerance, data};
 /// 4-byte words of a q8 block.
 const WORDS: usize = Q8_BYTES / 4;
 /// Blocks of values that a thread block quantises.
-const PER_BLOCK: usize = 32;
+pub(crate) const PER_BLOCK: usize = 32;
 
 /// f32 values to quantise.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ fn random_values(seed: u64, blocks: usize) -> Vec<f32> {
 }
 
 /// The q8 block of 32 values, in the f32 arithmetic that the kernel uses.
-fn quantise(values: &[f32]) -> Vec<u8> {
+pub(crate) fn quantise(values: &[f32]) -> Vec<u8> {
     let largest = values.iter().fold(0f32, |most, v| most.max(v.abs()));
     let inverse = if largest > 0.0 { 127.0 / largest } else { 0.0 };
     let q: Vec<i8> = values
