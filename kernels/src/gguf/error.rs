@@ -1,5 +1,7 @@
 //! What can be wrong with a GGUF file, said so that the file can be repaired or replaced.
 
+use crate::model::ShapeError;
+
 /// Bytes 0 to 3 of every GGUF file.
 pub const MAGIC: [u8; 4] = *b"GGUF";
 
@@ -94,4 +96,7 @@ pub enum GgufError {
         /// The model's architecture.
         architecture: String,
     },
+    /// The metadata describes a model that cannot be run.
+    #[error(transparent)]
+    Model(#[from] ShapeError),
 }

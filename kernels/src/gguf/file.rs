@@ -5,9 +5,9 @@ use std::io::BufReader;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use super::GgufError;
 use super::dequantise::dequantise;
 use super::header::{Header, TensorInfo};
-use super::{GgufError, TensorType};
 
 /// Blocks that are read and dequantised at a time.
 const BLOCKS_AT_ONCE: u64 = 1 << 14;
@@ -74,11 +74,6 @@ impl GgufFile {
             })?;
         }
         Ok(values)
-    }
-
-    /// The tensor with super-blocks for the q4_K kernels, where it is one.
-    pub fn is_q4k(tensor: &TensorInfo) -> bool {
-        tensor.kind == TensorType::Q4K
     }
 
     fn read(&self, tensor: &TensorInfo, offset: u64, out: &mut [u8]) -> Result<(), GgufError> {

@@ -171,6 +171,19 @@ impl Strings {
         self.ends.is_empty()
     }
 
+    /// Adds a string; false where all of them would be over 4 GiB.
+    pub(super) fn push(&mut self, string: &[u8]) -> bool {
+        self.bytes.extend(string);
+        self.end()
+    }
+
+    /// Ends a string here; false where all of them are over 4 GiB.
+    fn end(&mut self) -> bool {
+        let end = u32::try_from(self.bytes.len());
+        self.ends.extend(end);
+        end.is_ok()
+    }
+
     /// String number `n`, from 0.
     pub fn get(&self, n: usize) -> Option<&[u8]> {
         let end = *self.ends.get(n)? as usize;
@@ -265,9 +278,9 @@ fn strings<R: Read>(cursor: &mut Cursor<R>, key: &str, count: u64) -> Result<Str
             length,
             &mut out.bytes,
         )?;
-        let end = u32::try_from(out.bytes.len())
-            .map_err(|_| cursor.invalid(format_args!("metadata `{key}`"), "over 4 GiB".into()))?;
-        out.ends.push(end);
+        if !out.end() {
+            return Err(cursor.invalid(format_args!("metadata `{key}`"), "over 4 GiB".to_owned()));
+        }
     }
     Ok(out)
 }
