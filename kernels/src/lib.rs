@@ -7,6 +7,7 @@
 
 pub mod catalogue;
 pub mod device;
+pub mod gguf;
 pub mod harness;
 pub mod layout;
 pub mod mmq;

@@ -22,3 +22,6 @@ pub use stack::{Stack, needed_bytes};
 pub use synthetic::Synthetic;
 pub use tensor::{Dims, LayerTensor, SourceError, Tensor, TensorName, TensorSource};
 pub use weights::{Matrix, Weights};
+
+#[cfg(test)]
+mod tests;
