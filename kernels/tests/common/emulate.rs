@@ -137,13 +137,12 @@ pub fn run_text(dir: &Path, text: &str) -> Result<String> {
     run(Command::new("./program").current_dir(dir))
 }
 
-/// Compiles the sources of a repository, runs the problem's kernel on the CPU and compares all of
-/// its output.
-pub fn run_program(
+/// Compiles the sources of a repository, runs the problem's kernel on the CPU and gives its output.
+pub fn output_of(
     repository: &Path,
     problem: &dyn Problem,
     program: Program<'_>,
-) -> Result<(Figures, bool)> {
+) -> Result<Vec<u8>> {
     let dir = sources_for_host(repository)?;
     for (n, input) in problem.inputs().iter().enumerate() {
         std::fs::write(dir.path().join(format!("in{n}")), input)?;
@@ -155,13 +154,17 @@ pub fn run_program(
         main_for(problem, program)
     );
     run_text(dir.path(), &text)?;
-    let output = std::fs::read(dir.path().join("out"))?;
-    let figures = compare(problem, &output, 0..problem.outputs());
-    Ok((figures, figures.passed(problem.tolerance())))
+    Ok(std::fs::read(dir.path().join("out"))?)
 }
 
-/// The same with an output of its own. `source` is the kernel's file; `pointers` are the types
-/// behind its pointers.
+/// Compares all of an output with the problem's reference.
+pub fn judge(problem: &dyn Problem, output: &[u8]) -> (Figures, bool) {
+    let figures = compare(problem, output, 0..problem.outputs());
+    (figures, figures.passed(problem.tolerance()))
+}
+
+/// Runs the kernel with an output of its own and judges it. `source` is the kernel's file;
+/// `pointers` are the types behind its pointers.
 pub fn run_on_host(
     repository: &Path,
     source: &str,
@@ -173,5 +176,6 @@ pub fn run_on_host(
         pointers,
         in_place: false,
     };
-    run_program(repository, problem, program)
+    let output = output_of(repository, problem, program)?;
+    Ok(judge(problem, &output))
 }
