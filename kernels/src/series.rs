@@ -49,23 +49,23 @@ patches! {
     /// The series of the matrix products, to be applied to a repository of its own.
     MMQ_PATCHES in "mmq":
     "0001-baseline-wide.patch" =>
-        "6da73ee757af61911d6dc4af913a140539f8b074",
+        "96bfae27db9e4165ea453cf98fbd84727c305d03",
     "0002-r17-remap.patch" =>
-        "823014a8718d467b9859e557a4084610ec1cc9a3",
+        "10ce8d8f1b555d6c3f2586a7d11645439b0e862c",
     "0003-r17-revert.patch" =>
-        "2e6892f66e5c0d10a50c669a8dad4ab7a4f31cda",
+        "66d59b201d6f3dc0dfe28ead5a69deba4352418d",
     "0004-r22-fold.patch" =>
-        "03cd824612316254665c1e18efe3f2598f5c264f",
+        "68803a6614ee49adf03163cc2befed18d1bed3cb",
     "0005-r22-fold-revert.patch" =>
-        "919c8ba859100ac0ee52e1035bda1f3128cd58d8",
+        "b1f8e5e06fe08c22fab4506975ebb3af7047638a",
     "0006-r22-swizzle.patch" =>
-        "b66f9bccaf872c96700d5087edd5731a8f725e76",
+        "9fb5d96233de69771b77412b5e565d1001f093a3",
     "0007-baseline-nb.patch" =>
-        "4596e52de0772bebb281f1378959ceeb66d03ff8",
+        "8fcd3201eba02f13827c375a9c3bf19847563d74",
     "0008-r31-q-major.patch" =>
-        "22e3c51942d40ec43f57a3b3df3fe270705e9d56",
+        "93aaad686692d078220ab366f5c92885e4551eed",
     "0009-r31-revert.patch" =>
-        "88ec3aece1ce1a4c9817d1e8f777d8fea98261f0",
+        "715f7296014c10b7dc18291448db6e534e1e1208",
     "0010-r31-region-split.patch" =>
-        "7833000170af06155532445cd3b8f0dbac04821f",
+        "f4ee938da9ec43d2c643e23ab54760f522915e1c",
 }

@@ -97,13 +97,20 @@ fn for_host(source: &str) -> Result<String> {
         "uint8_t* const smem = host::dynamic_smem;",
     );
     let source = replace_asm(&source, "ldmatrix.sync", "host::ldmatrix_x4(f.r, address);")?;
+    let source = replace_asm(&source, r#""" : "+r"(number)"#, "")?;
     // The operands are named alike in all sources; some add to `c`, some begin at zero.
-    let multiply = if source.contains(r#""+r"(c[0])"#) {
-        "host::mma_16832(c, a.r, b0, b1);"
+    let function = if source.contains(r#""+r"(c[0])"#) {
+        "mma_16832"
     } else {
-        "host::mma_16832_of_zero(c, a.r, b0, b1);"
+        "mma_16832_of_zero"
     };
-    replace_asm(&source, "mma.sync", multiply)
+    let b = if source.contains(".s32.s8.u8.s32") {
+        "uint8_t"
+    } else {
+        "int8_t"
+    };
+    let multiply = format!("host::{function}<{b}>(c, a.r, b0, b1);");
+    replace_asm(&source, "mma.sync", &multiply)
 }
 
 /// A folder with the sources of a repository as g++ can compile them.

@@ -57,6 +57,7 @@ inline float2 make_float2(float x, float y) { return {x, y}; }
 inline dim3 threadIdx, blockIdx;
 
 inline int max(int a, int b) { return a > b ? a : b; }
+inline unsigned max(unsigned a, unsigned b) { return a > b ? a : b; }
 inline int min(int a, int b) { return a < b ? a : b; }
 
 template <typename T>
@@ -103,12 +104,18 @@ inline __half __float2half_rn(float value) {
     return h;
 }
 
+struct __half2 {
+    __half x, y;
+};
+
 inline float __half2float(__half h) {
     const int exponent = h.bits >> 10 & 31, fraction = h.bits & 1023;
     const float value = exponent ? ldexpf(1024.0f + fraction, exponent - 25)
                                  : ldexpf(static_cast<float>(fraction), -24);
     return h.bits >> 15 ? -value : value;
 }
+
+inline float __low2float(__half2 h) { return __half2float(h.x); }
 
 namespace host {
 
@@ -212,8 +219,9 @@ inline void ldmatrix_x4(uint32_t (&to)[4], uint32_t address) {
     yield();
 }
 
-// mma.m16n8k32 on s8, with the fragment layout of the PTX manual.
-inline void mma_16832(int32_t (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+// mma.m16n8k32, a of s8, b of s8 or u8, with the fragment layout of the PTX manual.
+template <typename B>
+void mma_16832(int32_t (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
     static uint32_t as[kThreads][4], bs[kThreads][2];
     const unsigned me = threadIdx.x, warp = me & ~31u, lane = me & 31;
     std::memcpy(as[me], a, sizeof as[me]);
@@ -226,15 +234,18 @@ inline void mma_16832(int32_t (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint
             // Values 4 * quad to 4 * quad + 3 of the row and the column.
             const uint32_t x = as[warp + row % 8 * 4 + quad % 4][row / 8 + quad / 4 * 2];
             const uint32_t y = bs[warp + column * 4 + quad % 4][quad / 4];
-            c[i] = __dp4a(static_cast<int>(x), static_cast<int>(y), c[i]);
+            for (int k = 0; k < 32; k += 8) {
+                c[i] += static_cast<int8_t>(x >> k) * static_cast<B>(y >> k);
+            }
         }
     }
     yield();
 }
 
-inline void mma_16832_of_zero(int32_t (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+template <typename B>
+void mma_16832_of_zero(int32_t (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
     for (int32_t& sum : c) sum = 0;
-    mma_16832(c, a, b0, b1);
+    mma_16832<B>(c, a, b0, b1);
 }
 
 }  // namespace host

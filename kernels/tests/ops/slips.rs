@@ -69,8 +69,8 @@ fn slips_in_the_matrices_are_found() -> Result {
         ("matvec.cu", "super % kTileSupers", "super % kBatchSupers"),
         (
             "matvec.cu",
-            "fmaf(act.w, terms[1].y, sum)",
-            "fmaf(act.y, terms[1].y, sum)",
+            "{act.z, act.w}",
+            "{act.z, act.y}",
         ),
     ];
     are_found(&matvec, &ops::matvec(deep, SEED))?;
