@@ -36,7 +36,8 @@ fn talk(backend: Backend<'_>, lines: &[Value]) -> Vec<Value> {
 
 fn talk_raw(backend: Backend<'_>, input: &[u8]) -> Vec<Value> {
     let mut output = Vec::new();
-    serve(input, &mut output, backend).expect("memory does not fail");
+    let options = HarnessOptions::default();
+    serve(input, &mut output, backend, &options).expect("memory does not fail");
     let text = String::from_utf8(output).expect("answers are UTF-8");
     let parse = |line| serde_json::from_str(line).expect("every line is JSON");
     text.lines().map(parse).collect()
