@@ -67,11 +67,7 @@ fn slips_in_the_matrices_are_found() -> Result {
             "load_operand(rows[0]",
         ),
         ("matvec.cu", "super % kTileSupers", "super % kBatchSupers"),
-        (
-            "matvec.cu",
-            "{act.z, act.w}",
-            "{act.z, act.y}",
-        ),
+        ("matvec.cu", "{act.z, act.w}", "{act.z, act.y}"),
     ];
     are_found(&matvec, &ops::matvec(deep, SEED))?;
     let sizes = Sizes {
