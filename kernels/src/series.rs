@@ -49,23 +49,23 @@ patches! {
     /// The series of the matrix products, to be applied to a repository of its own.
     MMQ_PATCHES in "mmq":
     "0001-baseline-wide.patch" =>
-        "96bfae27db9e4165ea453cf98fbd84727c305d03",
+        "de8f4e55a4d8e46f664a492eb8ca1a310606a867",
     "0002-r17-remap.patch" =>
-        "10ce8d8f1b555d6c3f2586a7d11645439b0e862c",
+        "e244dca8aafc1d364b3100b3e0a8b1cdf8d3dbbe",
     "0003-r17-revert.patch" =>
-        "66d59b201d6f3dc0dfe28ead5a69deba4352418d",
+        "30032724d319681f0dc5d76895d6e99e4177d92e",
     "0004-r22-fold.patch" =>
-        "68803a6614ee49adf03163cc2befed18d1bed3cb",
+        "9d01fa044bce94b321c02057d779b6b9181065aa",
     "0005-r22-fold-revert.patch" =>
-        "b1f8e5e06fe08c22fab4506975ebb3af7047638a",
+        "cf6a7233e6268dc4e88bf4f51abd07816b18c2bd",
     "0006-r22-swizzle.patch" =>
-        "9fb5d96233de69771b77412b5e565d1001f093a3",
+        "85b27c3b9720d1d1593dcbaa4d0931534e7cd921",
     "0007-baseline-nb.patch" =>
-        "8fcd3201eba02f13827c375a9c3bf19847563d74",
+        "9c239acfa4081784b80d98e34796209b6966861e",
     "0008-r31-q-major.patch" =>
-        "93aaad686692d078220ab366f5c92885e4551eed",
+        "7a8b306f9fcedc84d242483ec05d908d473f5467",
     "0009-r31-revert.patch" =>
-        "715f7296014c10b7dc18291448db6e534e1e1208",
+        "502059fb704a7420c62438fc771771968870dade",
     "0010-r31-region-split.patch" =>
-        "f4ee938da9ec43d2c643e23ab54760f522915e1c",
+        "0886919e54ed38eb4aa684154b09a82e5a657fac",
 }
