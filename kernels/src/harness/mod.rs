@@ -17,7 +17,7 @@ use session::Session;
 use crate::catalogue::{BENCHES, PARITY};
 use crate::device::{Device, DeviceError};
 use crate::mmq::Tile;
-use crate::model::{ModelChoice, PREFILL_UNIT, PrefillRequest};
+use crate::model::{ModelChoice, ModelShape, PREFILL_UNIT, PrefillRequest};
 use crate::standalone::UNIT;
 
 pub use session::PREFILL;
@@ -39,7 +39,7 @@ pub enum Backend<'a> {
 }
 
 /// What the harness was told when it was started.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct HarnessOptions {
     /// The model of `generate` and of the bench [`PREFILL`].
     pub model: ModelChoice,
@@ -50,7 +50,7 @@ pub struct HarnessOptions {
 impl Default for HarnessOptions {
     fn default() -> Self {
         HarnessOptions {
-            model: ModelChoice::Tiny,
+            model: ModelChoice::Synthetic(ModelShape::tiny()),
             tile: Tile::Wide8,
         }
     }
@@ -215,5 +215,7 @@ fn hello(device: &dyn Device) -> Answer {
 /// The seed of parity cases: fixed, so that both sides see the same operands.
 const PARITY_SEED: u64 = 1;
 
+#[cfg(test)]
+mod model_tests;
 #[cfg(test)]
 mod tests;

@@ -23,7 +23,7 @@ struct Model {
 pub(super) struct Session<'a> {
     pub(super) device: &'a mut dyn Device,
     options: &'a HarnessOptions,
-    model: Option<Model>,
+    model: Option<Box<Model>>,
 }
 
 impl<'a> Session<'a> {
@@ -42,7 +42,7 @@ impl<'a> Session<'a> {
             None => {
                 let mut source = self.options.model.open()?;
                 let stack = Stack::new(self.device, source.as_mut(), self.options.tile)?;
-                Model { stack, source }
+                Box::new(Model { stack, source })
             }
         };
         Ok((self.device, self.model.insert(model)))

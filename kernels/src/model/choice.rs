@@ -13,12 +13,10 @@ use crate::gguf::GgufSource;
 const SEED: u32 = 1;
 
 /// Which model to run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum ModelChoice {
-    /// Synthetic, seconds anywhere.
-    Tiny,
-    /// Synthetic, about 4.5 GB.
-    Qwen7b,
+    /// Synthetic weights in this shape.
+    Synthetic(ModelShape),
     /// A GGUF file.
     Gguf(PathBuf),
 }
@@ -30,8 +28,7 @@ impl ModelChoice {
     /// Where the file is damaged, or its model cannot be run here.
     pub fn open(&self) -> Result<Box<dyn TensorSource>, ModelError> {
         Ok(match self {
-            ModelChoice::Tiny => Box::new(Synthetic::new(ModelShape::tiny(), SEED)?),
-            ModelChoice::Qwen7b => Box::new(Synthetic::new(ModelShape::qwen7b(), SEED)?),
+            ModelChoice::Synthetic(shape) => Box::new(Synthetic::new(shape.clone(), SEED)?),
             ModelChoice::Gguf(path) => {
                 let source = GgufSource::open(path).map_err(|source| ModelError::File {
                     file: path.display().to_string(),
@@ -53,10 +50,32 @@ impl FromStr for ModelChoice {
 
     fn from_str(text: &str) -> Result<Self, UnknownModel> {
         match text {
-            "tiny" => Ok(ModelChoice::Tiny),
-            "qwen7b" => Ok(ModelChoice::Qwen7b),
+            "tiny" => Ok(ModelChoice::Synthetic(ModelShape::tiny())),
+            "qwen7b" => Ok(ModelChoice::Synthetic(ModelShape::qwen7b())),
             file if file.ends_with(".gguf") => Ok(ModelChoice::Gguf(file.into())),
             other => Err(UnknownModel(other.to_owned())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_models_and_other_names_say_what_there_is() {
+        let tiny: ModelChoice = "tiny".parse().expect("there is one");
+        assert_eq!(tiny, ModelChoice::Synthetic(ModelShape::tiny()));
+        let file: ModelChoice = "some/model.gguf".parse().expect("it is a file");
+        assert_eq!(file, ModelChoice::Gguf("some/model.gguf".into()));
+        let error = "huge".parse::<ModelChoice>().expect_err("there is none");
+        assert!(error.to_string().contains("tiny, qwen7b"), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_named() {
+        let choice = ModelChoice::Gguf("/no/such.gguf".into());
+        let error = choice.open().err().expect("it is not there");
+        assert!(error.to_string().contains("/no/such.gguf"), "{error}");
     }
 }
