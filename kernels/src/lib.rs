@@ -7,8 +7,11 @@
 
 pub mod catalogue;
 pub mod device;
+pub mod gguf;
 pub mod harness;
 pub mod layout;
 pub mod mmq;
+pub mod model;
+pub mod ops;
 pub mod series;
 pub mod standalone;

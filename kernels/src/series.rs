@@ -49,23 +49,23 @@ patches! {
     /// The series of the matrix products, to be applied to a repository of its own.
     MMQ_PATCHES in "mmq":
     "0001-baseline-wide.patch" =>
-        "4032e4788aa4c08d9a99be907890af1060d6651f",
+        "de8f4e55a4d8e46f664a492eb8ca1a310606a867",
     "0002-r17-remap.patch" =>
-        "966d1c1ae366e94832cf2bc18109f15b207f91be",
+        "e244dca8aafc1d364b3100b3e0a8b1cdf8d3dbbe",
     "0003-r17-revert.patch" =>
-        "e193238c879fb9548e284f252a72d8a33e4f72f6",
+        "30032724d319681f0dc5d76895d6e99e4177d92e",
     "0004-r22-fold.patch" =>
-        "5c48c41e243a4b2f042214cda5a54a18a16cfe98",
+        "9d01fa044bce94b321c02057d779b6b9181065aa",
     "0005-r22-fold-revert.patch" =>
-        "e212812ec556228496183dce6f2159fce47a3f50",
+        "cf6a7233e6268dc4e88bf4f51abd07816b18c2bd",
     "0006-r22-swizzle.patch" =>
-        "7651ad0867dc88d21ec70af58b3b820fa192a0f0",
+        "85b27c3b9720d1d1593dcbaa4d0931534e7cd921",
     "0007-baseline-nb.patch" =>
-        "4a839add0d29d92727606462d2469d3078dbf571",
+        "9c239acfa4081784b80d98e34796209b6966861e",
     "0008-r31-q-major.patch" =>
-        "a8180df750d02cbea42cc833234ab01ef0e0fbf0",
+        "7a8b306f9fcedc84d242483ec05d908d473f5467",
     "0009-r31-revert.patch" =>
-        "bdab9dd174436dd1ab3d13dd0affb47a31865f6f",
+        "502059fb704a7420c62438fc771771968870dade",
     "0010-r31-region-split.patch" =>
-        "26795e9b728f7089eb56316a65c32e8117d33957",
+        "0886919e54ed38eb4aa684154b09a82e5a657fac",
 }

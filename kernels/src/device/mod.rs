@@ -1,12 +1,11 @@
 //! A device that holds buffers and runs kernels.
 //!
 //! [`Device`] is the seam between what is run (cases, harness) and where: a CUDA device, loaded
-//! at run time, or a stand-in (the tests have one; an emulator takes its place here). Nothing in
+//! at run time, or a stand-in on the CPU ([`host`]; an emulator takes its place here). Nothing in
 //! this module knows a kernel by name.
 
 mod cuda;
-#[cfg(test)]
-pub(crate) mod fake;
+pub mod host;
 mod image;
 
 use std::fmt;
@@ -249,6 +248,11 @@ impl DeviceError {
             | DeviceError::KernelFailed { .. } => Fault::Case,
             DeviceError::BadBuffer(_) => Fault::Input,
         }
+    }
+
+    /// Whether the device is of no more use to this process.
+    pub fn loses_device(&self) -> bool {
+        matches!(self, DeviceError::KernelFailed { .. })
     }
 }
 

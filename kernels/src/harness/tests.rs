@@ -3,15 +3,15 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::device::fake::{Fake, Invocation};
+use crate::device::host::{Host, Invocation};
 
 /// Computes `ldsm_check` from the buffers, block by block and chunk by chunk as the kernel does,
 /// independently of the case's own reference.
 fn ldsm_check(call: &mut Invocation<'_>) -> Result<(), DeviceError> {
-    let (k, ods) = (call.integer(0), call.integer(1));
+    let (k, ods) = (call.integer(0)?, call.integer(1)?);
     let [tiles, od_tiles, _] = call.geometry.grid;
     assert_eq!(od_tiles as usize * 64, ods);
-    let (acts, weights) = (call.buffers[0].clone(), call.buffers[1].clone());
+    let (acts, weights) = (call.bytes(0)?, call.bytes(1)?);
     let mut sums = vec![0i32; tiles as usize * 128 * ods];
     for chunk in 0..k / 32 {
         for token in 0..tiles as usize * 128 {
@@ -25,8 +25,8 @@ fn ldsm_check(call: &mut Invocation<'_>) -> Result<(), DeviceError> {
             }
         }
     }
-    call.buffers[2] = sums.iter().flat_map(|s| s.to_le_bytes()).collect();
-    Ok(())
+    let bytes: Vec<u8> = sums.iter().flat_map(|s| s.to_le_bytes()).collect();
+    call.write(2, &bytes)
 }
 
 fn talk(backend: Backend<'_>, lines: &[Value]) -> Vec<Value> {
@@ -36,7 +36,13 @@ fn talk(backend: Backend<'_>, lines: &[Value]) -> Vec<Value> {
 
 fn talk_raw(backend: Backend<'_>, input: &[u8]) -> Vec<Value> {
     let mut output = Vec::new();
-    serve(input, &mut output, backend).expect("memory does not fail");
+    let options = HarnessOptions::default();
+    serve(input, &mut output, backend, &options).expect("memory does not fail");
+    parsed(output)
+}
+
+/// The answers of a server.
+pub(super) fn parsed(output: Vec<u8>) -> Vec<Value> {
     let text = String::from_utf8(output).expect("answers are UTF-8");
     let parse = |line| serde_json::from_str(line).expect("every line is JSON");
     text.lines().map(parse).collect()
@@ -44,7 +50,7 @@ fn talk_raw(backend: Backend<'_>, input: &[u8]) -> Vec<Value> {
 
 #[test]
 fn hello_names_cases_and_benches() {
-    let mut device = Fake::new();
+    let mut device = Host::new();
     let answers = talk(
         Backend::Ready(&mut device),
         &[json!({"id": 1, "op": "hello"})],
@@ -53,16 +59,23 @@ fn hello_names_cases_and_benches() {
         answers,
         [json!({
             "id": 1, "ok": true, "protocol": 1,
-            "name": "roundhouse sample kernels on fake",
+            "name": "roundhouse sample kernels on host",
             "cases": [
                 "ldsm_check", "scale_read", "quantise",
                 "mmq KD=4", "mmq KD=4 ragged", "mmq KD=8", "mmq KD=8 ragged",
                 "mmq NB", "mmq NB ragged",
+                "weights", "embed", "embed f32", "rms_norm", "rope", "rope interleaved",
+                "attention", "attention ragged", "attention window",
+                "attention decode", "attention decode hd64", "attention decode window",
+                "swiglu", "geglu", "add", "matvec", "matvec ragged", "matmul f32",
+                "argmax", "argmax negative", "argmax nan",
             ],
             "benches": [
                 {"name": "ldsm_check", "unit": "us"}, {"name": "scale_read", "unit": "us"},
                 {"name": "quantise", "unit": "us"}, {"name": "q_proj KD=4", "unit": "us"},
                 {"name": "q_proj KD=8", "unit": "us"}, {"name": "q_proj NB", "unit": "us"},
+                {"name": "matvec", "unit": "us"}, {"name": "attention", "unit": "us"},
+                {"name": "prefill", "unit": "tok/s"},
             ],
         })]
     );
@@ -70,7 +83,7 @@ fn hello_names_cases_and_benches() {
 
 #[test]
 fn parity_passes_for_a_kernel_that_computes_the_product() {
-    let mut device = Fake::new().with("ldsm_check", ldsm_check);
+    let mut device = Host::new().with("ldsm_check", ldsm_check);
     let request = json!({"id": 2, "op": "parity", "case": "ldsm_check", "hint": "ignored"});
     let answers = talk(Backend::Ready(&mut device), &[request]);
     assert_eq!(
@@ -85,10 +98,11 @@ fn parity_passes_for_a_kernel_that_computes_the_product() {
 
 #[test]
 fn one_wrong_output_fails_parity() {
-    let mut device = Fake::new().with("ldsm_check", |call| {
+    let mut device = Host::new().with("ldsm_check", |call| {
         ldsm_check(call)?;
-        call.buffers[2][4000] ^= 1;
-        Ok(())
+        let mut output = call.bytes(2)?.to_vec();
+        output[4000] ^= 1;
+        call.write(2, &output)
     });
     let request = json!({"id": 2, "op": "parity", "case": "ldsm_check"});
     let answer = &talk(Backend::Ready(&mut device), &[request])[0];
@@ -99,7 +113,7 @@ fn one_wrong_output_fails_parity() {
 
 #[test]
 fn a_kernel_that_writes_nothing_leaves_poison_that_is_no_number() {
-    let mut device = Fake::new().with("scale_read", |_| Ok(()));
+    let mut device = Host::new().with("scale_read", |_| Ok(()));
     let request = json!({"id": 3, "op": "parity", "case": "scale_read"});
     let answer = &talk(Backend::Ready(&mut device), &[request])[0];
     assert_eq!(answer["passed"], false);
@@ -112,7 +126,7 @@ fn a_kernel_that_writes_nothing_leaves_poison_that_is_no_number() {
 
 #[test]
 fn a_sample_is_the_median_of_inner_runs_whose_output_was_verified() {
-    let mut device = Fake::new().with("ldsm_check", fast_ldsm_check());
+    let mut device = Host::new().with("ldsm_check", fast_ldsm_check());
     let request =
         json!({"id": 4, "op": "sample", "bench": "ldsm_check", "warmup": 1, "inner": 3, "seed": 9});
     let answer = &talk(Backend::Ready(&mut device), &[request])[0];
@@ -121,7 +135,7 @@ fn a_sample_is_the_median_of_inner_runs_whose_output_was_verified() {
         json!({"id": 4, "ok": true, "unit": "us", "value": 1000.0, "inner": [1000.0, 1000.0, 1000.0]})
     );
     // Two sets: twice to learn how long a launch takes, once to warm up, three times timed.
-    assert_eq!(device.launches["ldsm_check"], 2 * (2 + 1 + 3));
+    assert_eq!(device.launches("ldsm_check"), 2 * (2 + 1 + 3));
     assert_eq!(device.live(), 0);
 }
 
@@ -131,32 +145,31 @@ fn fast_ldsm_check() -> impl FnMut(&mut Invocation<'_>) -> Result<(), DeviceErro
     let mut known: Option<Vec<u8>> = None;
     move |call| {
         if known.is_none() {
-            sampled_ldsm_check(call);
-            known = Some(call.buffers[2].clone());
+            known = Some(sampled_ldsm_check(call)?);
         }
-        call.buffers[2] = known.clone().unwrap_or_default();
-        Ok(())
+        call.write(2, known.as_deref().unwrap_or_default())
     }
 }
 
 /// Right where samples are verified, zero elsewhere.
-fn sampled_ldsm_check(call: &mut Invocation<'_>) {
-    let (k, ods) = (call.integer(0), call.integer(1));
-    let outputs = call.buffers[2].len() / 4;
+fn sampled_ldsm_check(call: &Invocation<'_>) -> Result<Vec<u8>, DeviceError> {
+    let (k, ods) = (call.integer(0)?, call.integer(1)?);
+    let outputs = call.bytes(2)?.len() / 4;
+    let (acts, weights) = (call.bytes(0)?, call.bytes(1)?);
     let mut sums = vec![0i32; outputs];
     for n in (0..outputs).step_by((outputs / 4096) | 1) {
         let (token, od) = (n / ods, n % ods);
-        let value = |buffer: usize, at: usize| i32::from(call.buffers[buffer][at] as i8);
+        let value = |bytes: &[u8], at: usize| i32::from(bytes[at] as i8);
         sums[n] = (0..k)
-            .map(|i| value(0, token * k + i) * value(1, od * k + i))
+            .map(|i| value(acts, token * k + i) * value(weights, od * k + i))
             .sum();
     }
-    call.buffers[2] = sums.iter().flat_map(|s| s.to_le_bytes()).collect();
+    Ok(sums.iter().flat_map(|s| s.to_le_bytes()).collect())
 }
 
 #[test]
 fn a_kernel_that_does_nothing_gives_no_sample() {
-    let mut device = Fake::new().with("ldsm_check", |_| Ok(()));
+    let mut device = Host::new().with("ldsm_check", |_| Ok(()));
     let request = json!({"id": 4, "op": "sample", "bench": "ldsm_check", "warmup": 0, "inner": 1});
     let answer = &talk(Backend::Ready(&mut device), &[request])[0];
     assert_eq!(answer["ok"], false);
@@ -171,7 +184,7 @@ fn a_kernel_that_does_nothing_gives_no_sample() {
 
 #[test]
 fn an_impossible_time_gives_no_sample() {
-    let mut device = Fake::new().with("ldsm_check", fast_ldsm_check());
+    let mut device = Host::new().with("ldsm_check", fast_ldsm_check());
     device.launch_us = 0.001;
     let request = json!({"id": 4, "op": "sample", "bench": "ldsm_check", "warmup": 0, "inner": 1});
     let answer = &talk(Backend::Ready(&mut device), &[request])[0];
@@ -185,7 +198,7 @@ fn an_impossible_time_gives_no_sample() {
 
 #[test]
 fn a_faulting_kernel_is_the_cases_fault_and_frees_its_buffers() {
-    let mut device = Fake::new().with("ldsm_check", |_| {
+    let mut device = Host::new().with("ldsm_check", |_| {
         Err(DeviceError::KernelFailed {
             doing: "waiting for the device".to_owned(),
             reason: "an illegal memory access was encountered".to_owned(),
@@ -208,7 +221,7 @@ fn a_faulting_kernel_is_the_cases_fault_and_frees_its_buffers() {
 
 #[test]
 fn requests_that_cannot_be_served_are_the_inputs_fault_and_do_not_end_the_server() {
-    let mut device = Fake::new();
+    let mut device = Host::new();
     let input = concat!(
         "not json\n",
         "{\"op\":\"hello\"}\n",
@@ -216,7 +229,7 @@ fn requests_that_cannot_be_served_are_the_inputs_fault_and_do_not_end_the_server
         "{\"id\":4,\"op\":\"dance\"}\n",
         "{\"id\":5,\"op\":\"parity\"}\n",
         "{\"id\":6,\"op\":\"parity\",\"case\":\"KD=4\"}\n",
-        "{\"id\":7,\"op\":\"generate\",\"tokens\":32,\"seed\":0}\n",
+        "{\"id\":7,\"op\":\"sample\",\"bench\":\"pre\",\"warmup\":0,\"inner\":1}\n",
         "{\"id\":8,\"op\":\"sample\",\"bench\":\"ldsm_check\",\"warmup\":0,\"inner\":0}\n",
         "\n",
         "{\"id\":9,\"op\":\"bye\"}\n",
@@ -233,7 +246,7 @@ fn requests_that_cannot_be_served_are_the_inputs_fault_and_do_not_end_the_server
             json!(6),
             "no case `KD=4`; there are: ldsm_check, scale_read",
         ),
-        (json!(7), "generate no tokens"),
+        (json!(7), "no bench `pre`; there are: ldsm_check"),
         (json!(8), "inner is 1 to"),
     ];
     assert_eq!(
@@ -253,7 +266,7 @@ fn requests_that_cannot_be_served_are_the_inputs_fault_and_do_not_end_the_server
 
 #[test]
 fn an_endless_line_is_refused_without_being_kept() {
-    let mut device = Fake::new();
+    let mut device = Host::new();
     let mut input = vec![b'x'; 3 * LONGEST_LINE as usize];
     input.extend_from_slice(b"\n{\"id\":1,\"op\":\"bye\"}\n");
     let answers = talk_raw(Backend::Ready(&mut device), &input);
@@ -267,7 +280,7 @@ fn an_endless_line_is_refused_without_being_kept() {
 
 #[test]
 fn a_missing_kernel_is_the_cases_fault() {
-    let mut device = Fake::new();
+    let mut device = Host::new();
     let request = json!({"id": 1, "op": "parity", "case": "scale_read"});
     let answer = &talk(Backend::Ready(&mut device), &[request])[0];
     assert_eq!(answer["fault"], "case");
@@ -301,12 +314,12 @@ fn without_a_device_every_request_says_why() {
 #[test]
 fn images_for_other_devices_are_passed_over_but_one_must_fit() {
     let images = |list: &[&[u8]]| {
-        let mut device = Fake::new();
+        let mut device = Host::new();
         load_images(&mut device, list.iter().map(|i| i.to_vec()))
     };
-    assert!(images(&[b"other arch", b"fake image"]).is_ok());
+    assert!(images(&[Host::OTHER_IMAGE, Host::IMAGE]).is_ok());
     assert!(matches!(
-        images(&[b"other arch"]),
+        images(&[Host::OTHER_IMAGE]),
         Err(DeviceError::WrongArch { .. })
     ));
     assert!(matches!(images(&[]), Err(DeviceError::WrongArch { .. })));

@@ -3,47 +3,47 @@
 use crate::standalone::{data, scale_and_min};
 
 /// Values of a q8 block, and of one of the eight chunks of a super-block.
-pub(super) const CHUNK: usize = 32;
+pub(crate) const CHUNK: usize = 32;
 /// Values of a q4_K super-block.
-pub(super) const SUPER: usize = 256;
+pub(crate) const SUPER: usize = 256;
 /// Bytes of a q8 block: f16 d, i16 ssum, 32 values.
-pub(super) const Q8_BYTES: usize = 36;
+pub(crate) const Q8_BYTES: usize = 36;
 /// Bytes of a super-block: f16 d, f16 dmin, 12 bytes of scales and mins, 128 bytes of nibbles.
-pub(super) const Q4_BYTES: usize = 144;
+pub(crate) const Q4_BYTES: usize = 144;
 
 /// A q8 block read out.
-pub(super) struct Q8<'a>(pub(super) &'a [u8]);
+pub(crate) struct Q8<'a>(pub(crate) &'a [u8]);
 
 impl Q8<'_> {
-    pub(super) fn d(&self) -> f64 {
+    pub(crate) fn d(&self) -> f64 {
         data::half(u16::from_le_bytes([self.0[0], self.0[1]]))
     }
 
-    pub(super) fn ssum(&self) -> i32 {
+    pub(crate) fn ssum(&self) -> i32 {
         i32::from(i16::from_le_bytes([self.0[2], self.0[3]]))
     }
 
-    pub(super) fn values(&self) -> impl Iterator<Item = i32> {
+    pub(crate) fn values(&self) -> impl Iterator<Item = i32> {
         self.0[4..].iter().map(|byte| i32::from(*byte as i8))
     }
 }
 
 /// One chunk of a super-block.
-pub(super) struct Q4Chunk<'a> {
-    pub(super) block: &'a [u8],
-    pub(super) chunk: usize,
+pub(crate) struct Q4Chunk<'a> {
+    pub(crate) block: &'a [u8],
+    pub(crate) chunk: usize,
 }
 
 impl Q4Chunk<'_> {
     /// `d * sc` and `dmin * m`.
-    pub(super) fn scale_and_min(&self) -> (f64, f64) {
+    pub(crate) fn scale_and_min(&self) -> (f64, f64) {
         let half = |at: usize| data::half(u16::from_le_bytes([self.block[at], self.block[at + 1]]));
         let (sc, m) = scale_and_min(&self.block[4..16], self.chunk);
         (half(0) * f64::from(sc), half(2) * f64::from(m))
     }
 
     /// The nibbles, in the order of the values.
-    pub(super) fn values(&self) -> impl Iterator<Item = i32> {
+    pub(crate) fn values(&self) -> impl Iterator<Item = i32> {
         let bytes = &self.block[16 + self.chunk / 2 * CHUNK..][..CHUNK];
         let shift = 4 * (self.chunk % 2);
         bytes.iter().map(move |byte| i32::from(byte >> shift & 15))
@@ -51,7 +51,7 @@ impl Q4Chunk<'_> {
 }
 
 /// Random q8 blocks with their true sums.
-pub(super) fn random_q8(seed: u64, blocks: usize) -> Vec<u8> {
+pub(crate) fn random_q8(seed: u64, blocks: usize) -> Vec<u8> {
     let mut scales = data::rng(seed, 1);
     let values = data::q8(&mut data::rng(seed, 0), blocks * CHUNK);
     let mut out = Vec::with_capacity(blocks * Q8_BYTES);
@@ -65,7 +65,7 @@ pub(super) fn random_q8(seed: u64, blocks: usize) -> Vec<u8> {
 }
 
 /// Random q4_K super-blocks: every scale, min and nibble occurs.
-pub(super) fn random_q4(seed: u64, blocks: usize) -> Vec<u8> {
+pub(crate) fn random_q4(seed: u64, blocks: usize) -> Vec<u8> {
     let mut scales = data::rng(seed, 2);
     let mut out = data::bytes(&mut data::rng(seed, 3), blocks * Q4_BYTES);
     for block in out.chunks_exact_mut(Q4_BYTES) {

@@ -5,10 +5,11 @@
 //! memory. Nothing here times or judges: that is [`standalone`](crate::standalone)'s, which runs
 //! any [`Problem`](crate::standalone::Problem).
 
-mod blocks;
+pub(crate) mod blocks;
 pub mod layout;
 mod product;
 mod quantise;
 
-pub use product::{Product, Shape, Tile};
+pub use product::{Product, Shape, Tile, UnknownTile};
 pub use quantise::Quantise;
+pub(crate) use quantise::{PER_BLOCK as QUANTISED_PER_BLOCK, quantise};

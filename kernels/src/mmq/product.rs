@@ -50,6 +50,37 @@ impl Tile {
             Tile::Narrow => 0,
         }
     }
+
+    /// The launch of a product of `ods` output rows and `tokens` tokens.
+    pub fn geometry(self, ods: usize, tokens: usize) -> Geometry {
+        Geometry {
+            grid: [
+                ods.div_ceil(BLOCK_ODS) as u32,
+                tokens.div_ceil(self.tokens()) as u32,
+                1,
+            ],
+            block: [256, 1, 1],
+            dynamic_smem: self.dynamic_smem(),
+        }
+    }
+}
+
+/// No kernel's name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no tile `{0}`; there are kd4, kd8 and nb")]
+pub struct UnknownTile(String);
+
+impl std::str::FromStr for Tile {
+    type Err = UnknownTile;
+
+    fn from_str(text: &str) -> Result<Self, UnknownTile> {
+        match text {
+            "kd4" => Ok(Tile::Wide4),
+            "kd8" => Ok(Tile::Wide8),
+            "nb" => Ok(Tile::Narrow),
+            other => Err(UnknownTile(other.to_owned())),
+        }
+    }
 }
 
 /// The size of a product.
@@ -156,15 +187,7 @@ impl Problem for Product {
     }
 
     fn geometry(&self) -> Geometry {
-        Geometry {
-            grid: [
-                self.shape.ods.div_ceil(BLOCK_ODS) as u32,
-                self.shape.tokens.div_ceil(self.tile.tokens()) as u32,
-                1,
-            ],
-            block: [256, 1, 1],
-            dynamic_smem: self.tile.dynamic_smem(),
-        }
+        self.tile.geometry(self.shape.ods, self.shape.tokens)
     }
 
     fn expected(&self, n: usize) -> f64 {

@@ -7,7 +7,7 @@ use crate::standalone::{Problem, Size, Tolerance, data};
 /// 4-byte words of a q8 block.
 const WORDS: usize = Q8_BYTES / 4;
 /// Blocks of values that a thread block quantises.
-const PER_BLOCK: usize = 32;
+pub(crate) const PER_BLOCK: usize = 32;
 
 /// f32 values to quantise.
 #[derive(Debug)]
@@ -50,9 +50,20 @@ fn random_values(seed: u64, blocks: usize) -> Vec<f32> {
         .collect()
 }
 
-/// The q8 block of 32 values, in the f32 arithmetic that the kernel uses.
-fn quantise(values: &[f32]) -> Vec<u8> {
-    let largest = values.iter().fold(0f32, |most, v| most.max(v.abs()));
+/// `d` of a block that holds a NaN: what the hardware makes of any NaN.
+const NAN_F16: u16 = 0x7fff;
+
+/// The q8 block of 32 values, in the f32 arithmetic that the kernel uses. A NaN makes `d` NaN, so
+/// that it is not lost.
+pub(crate) fn quantise(values: &[f32]) -> Vec<u8> {
+    // Magnitudes are in the order of their bits, infinity and NaN above all.
+    let bits = values.iter().map(|v| v.abs().to_bits()).max();
+    let largest = f32::from_bits(bits.unwrap_or(0));
+    if largest.is_nan() {
+        let mut block = vec![0; Q8_BYTES];
+        block[..2].copy_from_slice(&NAN_F16.to_le_bytes());
+        return block;
+    }
     let inverse = if largest > 0.0 { 127.0 / largest } else { 0.0 };
     let q: Vec<i8> = values
         .iter()

@@ -45,3 +45,20 @@ pub(crate) fn le_bytes(words: &[u32]) -> Vec<u8> {
 pub(crate) fn float(bytes: [u8; 4]) -> f64 {
     f64::from(f32::from_le_bytes(bytes))
 }
+
+/// Values between -1 and 1.
+pub(crate) fn floats(rng: &mut ChaCha8Rng, count: usize) -> Vec<f32> {
+    let bytes = bytes(rng, count * 4);
+    let words = bytes.as_chunks::<4>().0.iter();
+    words
+        .map(|word| i32::from_le_bytes(*word) as f32 / 2f32.powi(31))
+        .collect()
+}
+
+/// Floats as they lie in device memory.
+pub(crate) fn float_bytes(values: &[f32]) -> Vec<u8> {
+    values
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect()
+}

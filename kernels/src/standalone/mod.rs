@@ -8,7 +8,7 @@ pub(crate) mod data;
 mod ldsm_check;
 mod parity;
 mod scale_read;
-mod timing;
+pub(crate) mod timing;
 
 use crate::device::{DeviceError, Fault, Geometry, Scalar};
 
@@ -51,6 +51,12 @@ pub trait Problem {
 
     /// Multiplications that the result cannot do without.
     fn multiplications(&self) -> u64;
+
+    /// Bytes that must come from or go to device memory, where that bounds the time; 0 where
+    /// caches may hold them.
+    fn moved_bytes(&self) -> u64 {
+        0
+    }
 }
 
 /// How large a problem is made.
