@@ -11,6 +11,8 @@
 mod common;
 #[path = "common/cuda.rs"]
 mod cuda;
+#[path = "common/stack.rs"]
+mod stack;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -20,6 +22,7 @@ use cuda::make;
 use kernels::catalogue::{self, BENCHES, Entry, PARITY};
 use kernels::device::{Arg, Cuda, Device, DeviceError, Geometry, Launch, probe};
 use kernels::harness::load_images;
+use kernels::mmq::Tile;
 use kernels::series::{MMQ_PATCHES, PATCHES, Patch};
 use kernels::standalone::{LdsmCheck, Problem, SampleRequest, Size, launch_once, parity, sample};
 
@@ -65,10 +68,16 @@ struct Step {
     patches: &'static [Patch],
     parity: Vec<&'static Entry>,
     benches: Vec<&'static Entry>,
+    /// Whether it is one of the matrix products, with the model around them.
+    has_model: bool,
+    /// Whether the large model's prefill is timed: where a lever came in.
+    times_prefill: bool,
 }
 
 /// The step of the matrix products that brings the narrow kernel.
 const FIRST_NARROW: usize = 7;
+/// The steps that bring a lever.
+const LEVERS: [usize; 5] = [2, 4, 6, 8, 10];
 
 /// Whether a series was chosen, or none in particular.
 fn wanted(series: &str) -> bool {
@@ -89,16 +98,22 @@ fn steps() -> Vec<Step> {
             patches: &PATCHES[..n],
             parity: entries(PARITY, demo),
             benches: entries(BENCHES, demo),
+            has_model: false,
+            times_prefill: false,
         }));
     }
     if wanted("mmq") {
         steps.extend((1..=MMQ_PATCHES.len()).map(|n| {
             let has = |name: &str| !demo(name) && (n >= FIRST_NARROW || !name.contains(" NB"));
+            // No step changes attention, and its operands and its reference take seconds.
+            let timed = |name: &str| has(name) && (n == 1 || name != "attention");
             Step {
                 label: format!("mmq-{n}"),
                 patches: &MMQ_PATCHES[..n],
                 parity: entries(PARITY, has),
-                benches: entries(BENCHES, has),
+                benches: entries(BENCHES, timed),
+                has_model: true,
+                times_prefill: LEVERS.contains(&n),
             }
         }));
     }
@@ -119,6 +134,8 @@ fn names() -> Vec<String> {
     for step in steps() {
         names.extend(step.parity.iter().map(|entry| step.parity_name(entry)));
         names.extend(step.benches.iter().map(|entry| step.sample_name(entry)));
+        names.extend(step.has_model.then(|| step.greedy_name()));
+        names.extend(step.times_prefill.then(|| step.prefill_name()));
     }
     names.extend(device_tests().iter().map(|(name, _)| (*name).to_owned()));
     names
@@ -131,6 +148,14 @@ impl Step {
 
     fn sample_name(&self, entry: &Entry) -> String {
         format!("step {}: {} sample", self.label, entry.name)
+    }
+
+    fn greedy_name(&self) -> String {
+        format!("step {}: greedy-32", self.label)
+    }
+
+    fn prefill_name(&self) -> String {
+        format!("step {}: prefill", self.label)
     }
 }
 
@@ -155,6 +180,7 @@ fn run_all() -> ExitCode {
         Ok(device) => device.info().arch(),
         Err(error) => return report("open", Err(error.into())),
     };
+    let mut first_said: Option<Vec<i32>> = None;
     for step in steps() {
         let cubins = Cubins::of(&step.label, step.patches, &arch);
         let open = || cubins.as_ref().map_err(|e| e.to_string())?.open();
@@ -165,6 +191,15 @@ fn run_all() -> ExitCode {
         for entry in &step.benches {
             let result = open().and_then(|device| times(device, entry));
             count(report(&step.sample_name(entry), result));
+        }
+        if step.has_model {
+            let result = open().and_then(|device| says_the_same(device, &mut first_said));
+            count(report(&step.greedy_name(), result));
+        }
+        if step.times_prefill {
+            let tiles = [Tile::Wide8, Tile::Narrow];
+            let result = open().and_then(|mut device| stack::prefill(&mut device, &tiles));
+            count(report(&step.prefill_name(), result));
         }
     }
     for (name, test) in device_tests() {
@@ -226,6 +261,18 @@ fn launch_for_profiler(bench: &str, folder: &Path) -> Result {
     let figures = launch_once(&mut open(folder)?, problem.as_ref())?;
     println!("{bench}: {figures}");
     Ok(())
+}
+
+/// No step changes what the model says.
+fn says_the_same(mut device: Cuda, first: &mut Option<Vec<i32>>) -> Result {
+    let said = stack::greedy(&mut device)?;
+    match first {
+        Some(first) if *first != said => Err(format!("an earlier step said {first:?}").into()),
+        _ => {
+            *first = Some(said);
+            Ok(())
+        }
+    }
 }
 
 fn is_right(mut device: Cuda, entry: &Entry) -> Result {

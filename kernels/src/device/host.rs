@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::{Arg, Buffer, Device, DeviceError, DeviceInfo, Geometry, Kernel, Launch, Scalar};
 
 /// A kernel: reads and writes through the launch's arguments.
-type Body = Box<dyn FnMut(&mut Invocation<'_>) -> Result<(), DeviceError>>;
+pub type Body = Box<dyn FnMut(&mut Invocation<'_>) -> Result<(), DeviceError>>;
 
 /// What a kernel gets: its arguments and its geometry.
 ///
@@ -202,6 +202,12 @@ impl Host {
     pub fn without(mut self, name: &str) -> Self {
         self.kernels.retain(|(known, _)| known != name);
         self
+    }
+
+    /// Takes a kernel out of the device, to wrap it into another.
+    pub fn take(mut self, name: &str) -> Option<Body> {
+        let at = self.kernels.iter().position(|(known, _)| known == name)?;
+        Some(self.kernels.swap_remove(at).1)
     }
 
     /// The same device with so much memory.

@@ -249,6 +249,11 @@ impl DeviceError {
             DeviceError::BadBuffer(_) => Fault::Input,
         }
     }
+
+    /// Whether the device is of no more use to this process.
+    pub fn loses_device(&self) -> bool {
+        matches!(self, DeviceError::KernelFailed { .. })
+    }
 }
 
 /// Holds buffers, loads images, runs kernels; one stream, in order.

@@ -2,18 +2,25 @@
 //! answer out, until `bye` or the end of the input. Standard output carries nothing else.
 //!
 //! The protocol is described in `docs/harness-protocol.md`. A request that cannot be served is
-//! answered with an error that says whose fault it is; it never ends the server. What the answers
-//! mean for a verdict is not decided here.
+//! answered with an error that says whose fault it is; only one that lost the device ends the
+//! server, so that the next request meets a new process. What the answers mean for a verdict is
+//! not decided here.
 
 mod protocol;
+mod session;
 
 use std::io::{self, BufRead, Read, Write};
 
 use protocol::{Answer, BenchName, Reply, Request, Unserved};
+use session::Session;
 
-use crate::catalogue::{self, BENCHES, Entry, PARITY};
-use crate::device::{Device, DeviceError, Fault};
-use crate::standalone::{SampleRequest, UNIT, parity, sample};
+use crate::catalogue::{BENCHES, PARITY};
+use crate::device::{Device, DeviceError};
+use crate::mmq::Tile;
+use crate::model::{ModelChoice, ModelShape, PREFILL_UNIT, PrefillRequest};
+use crate::standalone::UNIT;
+
+pub use session::PREFILL;
 
 /// The protocol's version.
 pub const PROTOCOL: u32 = 1;
@@ -28,6 +35,29 @@ pub enum Backend<'a> {
     /// A device with the kernels loaded.
     Ready(&'a mut dyn Device),
     /// The device or the kernels could not be had; every request but `bye` is answered so.
+    Broken(DeviceError),
+}
+
+/// What the harness was told when it was started.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HarnessOptions {
+    /// The model of `generate` and of the bench [`PREFILL`].
+    pub model: ModelChoice,
+    /// The kernel of its matrix products.
+    pub tile: Tile,
+}
+
+impl Default for HarnessOptions {
+    fn default() -> Self {
+        HarnessOptions {
+            model: ModelChoice::Synthetic(ModelShape::tiny()),
+            tile: Tile::Wide8,
+        }
+    }
+}
+
+enum Server<'a> {
+    Ready(Session<'a>),
     Broken(DeviceError),
 }
 
@@ -55,19 +85,24 @@ pub fn load_images(
     })
 }
 
-/// Answers requests until `bye` or the end of the input.
+/// Answers requests until `bye`, the end of the input, or the loss of the device.
 ///
 /// # Errors
-/// Where standard input or output fails; a request never ends the server.
+/// Where standard input or output fails.
 pub fn serve(
     mut input: impl BufRead,
     mut output: impl Write,
-    mut backend: Backend<'_>,
+    backend: Backend<'_>,
+    options: &HarnessOptions,
 ) -> io::Result<()> {
+    let mut server = match backend {
+        Backend::Ready(device) => Server::Ready(Session::new(device, options)),
+        Backend::Broken(error) => Server::Broken(error),
+    };
     while let Some(line) = read_line(&mut input)? {
         let (reply, last) = match line {
             Line::Whole(text) if text.trim().is_empty() => continue,
-            Line::Whole(text) => answer(&text, &mut backend),
+            Line::Whole(text) => answer(&text, &mut server),
             Line::TooLong => {
                 let text = format!("a request has at most {LONGEST_LINE} bytes");
                 (Reply::error(None, &Unserved::input(text)), false)
@@ -117,32 +152,27 @@ fn read_line(input: &mut impl BufRead) -> io::Result<Option<Line>> {
 }
 
 /// The reply to a line, and whether it is the last one.
-fn answer(line: &str, backend: &mut Backend<'_>) -> (Reply, bool) {
+fn answer(line: &str, server: &mut Server<'_>) -> (Reply, bool) {
     let (id, request) = protocol::parse(line);
     let served = match request {
         Ok(Request::Bye) => return (Reply::ok(id, Answer::Bye {}), true),
-        Ok(request) => match backend {
-            Backend::Ready(device) => respond(&request, *device),
-            Backend::Broken(error) => Err(Unserved {
-                error: error.to_string(),
-                fault: error.fault(),
-            }),
+        Ok(request) => match server {
+            Server::Ready(session) => respond(&request, session),
+            Server::Broken(error) => Err(Unserved::from(&*error)),
         },
         Err(unserved) => Err(unserved),
     };
     match served {
         Ok(answer) => (Reply::ok(id, answer), false),
-        Err(unserved) => (Reply::error(id, &unserved), false),
+        Err(unserved) => (Reply::error(id, &unserved), unserved.device_lost),
     }
 }
 
-fn respond(request: &Request, device: &mut dyn Device) -> Result<Answer, Unserved> {
+fn respond(request: &Request, session: &mut Session<'_>) -> Result<Answer, Unserved> {
     match request {
-        Request::Hello => Ok(hello(device)),
-        Request::Parity { case } => parity_answer(find(PARITY, case, "case")?, device),
-        Request::Generate { .. } => Err(Unserved::input(
-            "stand-alone kernels generate no tokens; leave [identity] out",
-        )),
+        Request::Hello => Ok(hello(session.device)),
+        Request::Parity { case } => session.parity(case),
+        Request::Generate { tokens, seed } => session.generate(*tokens, *seed),
         Request::Sample {
             bench,
             warmup,
@@ -153,18 +183,12 @@ fn respond(request: &Request, device: &mut dyn Device) -> Result<Answer, Unserve
                 let text = format!("inner is 1 to {MOST_RUNS}, warmup at most {MOST_RUNS}");
                 return Err(Unserved::input(text));
             }
-            let problem = find(BENCHES, bench, "bench")?.problem(*seed);
-            let request = SampleRequest {
-                problem: problem.as_ref(),
+            let request = PrefillRequest {
+                seed: *seed,
                 warmup: *warmup,
                 inner: *inner,
             };
-            let timing = sample(device, &request)?;
-            Ok(Answer::Sample {
-                unit: UNIT,
-                value: timing.value_us,
-                inner: timing.inner_us,
-            })
+            session.sample(bench, request)
         }
         Request::Bye => Ok(Answer::Bye {}),
     }
@@ -172,47 +196,26 @@ fn respond(request: &Request, device: &mut dyn Device) -> Result<Answer, Unserve
 
 fn hello(device: &dyn Device) -> Answer {
     let info = device.info();
+    let problems = BENCHES.iter().map(|bench| BenchName {
+        name: bench.name,
+        unit: UNIT,
+    });
+    let stack = BenchName {
+        name: PREFILL,
+        unit: PREFILL_UNIT,
+    };
     Answer::Hello {
         protocol: PROTOCOL,
         name: format!("roundhouse sample kernels on {}", info.name),
         cases: PARITY.iter().map(|case| case.name).collect(),
-        benches: BENCHES
-            .iter()
-            .map(|bench| BenchName {
-                name: bench.name,
-                unit: UNIT,
-            })
-            .collect(),
+        benches: problems.chain([stack]).collect(),
     }
 }
 
 /// The seed of parity cases: fixed, so that both sides see the same operands.
 const PARITY_SEED: u64 = 1;
 
-fn parity_answer(case: &Entry, device: &mut dyn Device) -> Result<Answer, Unserved> {
-    let problem = case.problem(PARITY_SEED);
-    let figures = parity(device, problem.as_ref())?;
-    Ok(Answer::Parity {
-        passed: figures.passed(problem.tolerance()),
-        figures: protocol::Figures {
-            nmse: figures.nmse,
-            max_abs: figures.max_abs,
-            mismatches: figures.mismatches as f64,
-            non_finite: figures.non_finite as f64,
-            compared: figures.compared as f64,
-        },
-    })
-}
-
-fn find(entries: &'static [Entry], name: &str, what: &str) -> Result<&'static Entry, Unserved> {
-    catalogue::find(entries, name).ok_or_else(|| {
-        let known = catalogue::names(entries);
-        Unserved {
-            error: format!("no {what} `{name}`; there are: {known}"),
-            fault: Fault::Input,
-        }
-    })
-}
-
+#[cfg(test)]
+mod model_tests;
 #[cfg(test)]
 mod tests;

@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::device::Fault;
-use crate::standalone::CaseError;
+use crate::device::{DeviceError, Fault};
+use crate::model::ModelError;
+use crate::standalone::{CaseError, Figures as Compared, Tolerance};
 
 /// A request, without its id.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -15,10 +16,9 @@ pub(super) enum Request {
         case: String,
     },
     Generate {
-        #[serde(rename = "tokens")]
-        _tokens: u32,
-        #[serde(rename = "seed", default)]
-        _seed: u64,
+        tokens: u32,
+        #[serde(default)]
+        seed: u64,
     },
     Sample {
         bench: String,
@@ -37,6 +37,8 @@ const OPS: [&str; 5] = ["hello", "parity", "generate", "sample", "bye"];
 pub(super) struct Unserved {
     pub(super) error: String,
     pub(super) fault: Fault,
+    /// Whether this process can do no more.
+    pub(super) device_lost: bool,
 }
 
 impl Unserved {
@@ -44,6 +46,7 @@ impl Unserved {
         Unserved {
             error: error.into(),
             fault: Fault::Input,
+            device_lost: false,
         }
     }
 }
@@ -52,9 +55,42 @@ impl From<CaseError> for Unserved {
     fn from(error: CaseError) -> Self {
         Unserved {
             fault: error.fault(),
-            error: error.to_string(),
+            device_lost: matches!(&error, CaseError::Device(e) if e.loses_device()),
+            error: with_causes(&error),
         }
     }
+}
+
+impl From<ModelError> for Unserved {
+    fn from(error: ModelError) -> Self {
+        Unserved {
+            fault: error.fault(),
+            device_lost: error.loses_device(),
+            error: with_causes(&error),
+        }
+    }
+}
+
+/// A device that could not be opened is not lost: it is told to everyone who asks.
+impl From<&DeviceError> for Unserved {
+    fn from(error: &DeviceError) -> Self {
+        Unserved {
+            fault: error.fault(),
+            device_lost: false,
+            error: with_causes(error),
+        }
+    }
+}
+
+/// An error's message with those of what caused it.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text += &format!(": {error}");
+        cause = error.source();
+    }
+    text
 }
 
 /// Reads a line: the id, as far as there is one, and the request.
@@ -136,12 +172,32 @@ pub(super) enum Answer {
         passed: bool,
         figures: Figures,
     },
+    Generate {
+        tokens: Vec<i32>,
+        /// Empty where the model has no vocabulary.
+        text: String,
+    },
     Sample {
         unit: &'static str,
         value: f64,
         inner: Vec<f64>,
     },
     Bye {},
+}
+
+impl Answer {
+    pub(super) fn parity(figures: &Compared, tolerance: Tolerance) -> Answer {
+        Answer::Parity {
+            passed: figures.passed(tolerance),
+            figures: Figures {
+                nmse: figures.nmse,
+                max_abs: figures.max_abs,
+                mismatches: figures.mismatches as f64,
+                non_finite: figures.non_finite as f64,
+                compared: figures.compared as f64,
+            },
+        }
+    }
 }
 
 #[derive(Debug, Clone, Serialize)]

@@ -36,7 +36,13 @@ fn talk(backend: Backend<'_>, lines: &[Value]) -> Vec<Value> {
 
 fn talk_raw(backend: Backend<'_>, input: &[u8]) -> Vec<Value> {
     let mut output = Vec::new();
-    serve(input, &mut output, backend).expect("memory does not fail");
+    let options = HarnessOptions::default();
+    serve(input, &mut output, backend, &options).expect("memory does not fail");
+    parsed(output)
+}
+
+/// The answers of a server.
+pub(super) fn parsed(output: Vec<u8>) -> Vec<Value> {
     let text = String::from_utf8(output).expect("answers are UTF-8");
     let parse = |line| serde_json::from_str(line).expect("every line is JSON");
     text.lines().map(parse).collect()
@@ -58,11 +64,18 @@ fn hello_names_cases_and_benches() {
                 "ldsm_check", "scale_read", "quantise",
                 "mmq KD=4", "mmq KD=4 ragged", "mmq KD=8", "mmq KD=8 ragged",
                 "mmq NB", "mmq NB ragged",
+                "weights", "embed", "embed f32", "rms_norm", "rope", "rope interleaved",
+                "attention", "attention ragged", "attention window",
+                "attention decode", "attention decode hd64", "attention decode window",
+                "swiglu", "geglu", "add", "matvec", "matvec ragged", "matmul f32",
+                "argmax", "argmax negative", "argmax nan",
             ],
             "benches": [
                 {"name": "ldsm_check", "unit": "us"}, {"name": "scale_read", "unit": "us"},
                 {"name": "quantise", "unit": "us"}, {"name": "q_proj KD=4", "unit": "us"},
                 {"name": "q_proj KD=8", "unit": "us"}, {"name": "q_proj NB", "unit": "us"},
+                {"name": "matvec", "unit": "us"}, {"name": "attention", "unit": "us"},
+                {"name": "prefill", "unit": "tok/s"},
             ],
         })]
     );
@@ -216,7 +229,7 @@ fn requests_that_cannot_be_served_are_the_inputs_fault_and_do_not_end_the_server
         "{\"id\":4,\"op\":\"dance\"}\n",
         "{\"id\":5,\"op\":\"parity\"}\n",
         "{\"id\":6,\"op\":\"parity\",\"case\":\"KD=4\"}\n",
-        "{\"id\":7,\"op\":\"generate\",\"tokens\":32,\"seed\":0}\n",
+        "{\"id\":7,\"op\":\"sample\",\"bench\":\"pre\",\"warmup\":0,\"inner\":1}\n",
         "{\"id\":8,\"op\":\"sample\",\"bench\":\"ldsm_check\",\"warmup\":0,\"inner\":0}\n",
         "\n",
         "{\"id\":9,\"op\":\"bye\"}\n",
@@ -233,7 +246,7 @@ fn requests_that_cannot_be_served_are_the_inputs_fault_and_do_not_end_the_server
             json!(6),
             "no case `KD=4`; there are: ldsm_check, scale_read",
         ),
-        (json!(7), "generate no tokens"),
+        (json!(7), "no bench `pre`; there are: ldsm_check"),
         (json!(8), "inner is 1 to"),
     ];
     assert_eq!(

@@ -10,6 +10,6 @@ pub mod layout;
 mod product;
 mod quantise;
 
-pub use product::{Product, Shape, Tile};
+pub use product::{Product, Shape, Tile, UnknownTile};
 pub use quantise::Quantise;
 pub(crate) use quantise::{PER_BLOCK as QUANTISED_PER_BLOCK, quantise};

@@ -65,6 +65,24 @@ impl Tile {
     }
 }
 
+/// No kernel's name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no tile `{0}`; there are kd4, kd8 and nb")]
+pub struct UnknownTile(String);
+
+impl std::str::FromStr for Tile {
+    type Err = UnknownTile;
+
+    fn from_str(text: &str) -> Result<Self, UnknownTile> {
+        match text {
+            "kd4" => Ok(Tile::Wide4),
+            "kd8" => Ok(Tile::Wide8),
+            "nb" => Ok(Tile::Narrow),
+            other => Err(UnknownTile(other.to_owned())),
+        }
+    }
+}
+
 /// The size of a product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {

@@ -84,7 +84,9 @@ impl Buffers {
             sizes.ffn.saturating_mul(2),
             sizes.q8,
             sizes.logits,
-            sizes.rotation.saturating_mul(2),
+            sizes
+                .rotation
+                .saturating_mul(1 + usize::from(shape.local.is_some())),
             sizes.tokens,
             sizes.cache.saturating_mul(2).saturating_mul(shape.layers),
         ];

@@ -3,6 +3,7 @@
 use super::shape::ShapeError;
 use super::tensor::SourceError;
 use crate::device::{DeviceError, Fault};
+use crate::gguf::GgufError;
 
 /// A model that could not be built or run.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +17,15 @@ pub enum ModelError {
     /// A tensor could not be had.
     #[error(transparent)]
     Source(#[from] SourceError),
+    /// A model file cannot be used.
+    #[error("loading {file}")]
+    File {
+        /// The file.
+        file: String,
+        /// Why.
+        #[source]
+        source: GgufError,
+    },
     /// A tensor is not what was promised.
     #[error("filling tensor {name}: {reason}")]
     Tensor {
@@ -84,6 +94,7 @@ impl ModelError {
             ModelError::Device(error) => error.fault(),
             ModelError::Shape(_)
             | ModelError::Source(_)
+            | ModelError::File { .. }
             | ModelError::Tensor { .. }
             | ModelError::Request(_) => Fault::Input,
             ModelError::Memory { .. } => Fault::Device,
@@ -91,5 +102,10 @@ impl ModelError {
             | ModelError::WrongOutput { .. }
             | ModelError::Impossible { .. } => Fault::Case,
         }
+    }
+
+    /// Whether the device is of no more use to this process.
+    pub fn loses_device(&self) -> bool {
+        matches!(self, ModelError::Device(error) if error.loses_device())
     }
 }

@@ -5,9 +5,11 @@
 //! means for a verdict is not decided here.
 
 mod buffers;
+mod choice;
 pub mod cpu;
 mod error;
 mod pass;
+mod prefill;
 pub mod reference;
 mod shape;
 mod stack;
@@ -15,8 +17,10 @@ pub mod synthetic;
 mod tensor;
 mod weights;
 
+pub use choice::ModelChoice;
 pub use error::ModelError;
 pub use pass::Pass;
+pub use prefill::{PREFILL_UNIT, Prefill, PrefillRequest};
 pub use shape::{Gate, LocalLayers, ModelShape, Rotation, ShapeError};
 pub use stack::{Stack, needed_bytes};
 pub use synthetic::Synthetic;

@@ -129,7 +129,7 @@ impl ModelShape {
             name: "tiny".to_owned(),
             hidden: 512,
             ffn: 1536,
-            layers: 4,
+            layers: 6,
             heads: 8,
             kv_heads: 2,
             head_dim: HeadDim::D64,
@@ -193,7 +193,7 @@ impl ModelShape {
     /// The local kind of a layer, if it is one.
     pub fn local_at(&self, layer: usize) -> Option<&LocalLayers> {
         let local = self.local.as_ref()?;
-        ((layer + 1) % local.period != 0).then_some(local)
+        (!(layer + 1).is_multiple_of(local.period)).then_some(local)
     }
 
     /// Checks everything that does not depend on how tensors are kept.

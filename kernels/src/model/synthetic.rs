@@ -81,19 +81,23 @@ pub struct Gains {
     pub down: f64,
     /// The output head.
     pub head: f64,
+    /// What the two projections back to the stream are multiplied by from layer to layer, so
+    /// that a layer outweighs what came before it.
+    pub growth: f64,
 }
 
 impl Gains {
     /// The gains of every synthetic model; see the module for what they do.
     pub const MODEL: Gains = Gains {
         embedding: 1.0,
-        qk: 2.0,
-        v: 1.0,
-        output: 1.0,
-        gate: 1.0,
-        up: 1.0,
-        down: 1.0,
+        qk: 1.6,
+        v: 2.0,
+        output: 4.0,
+        gate: 2.0,
+        up: 2.0,
+        down: 3.0,
         head: 1.0,
+        growth: 1.5,
     };
 
     fn of(&self, name: TensorName) -> f64 {
@@ -102,13 +106,13 @@ impl Gains {
             TensorName::Embedding => self.embedding,
             TensorName::Head => self.head,
             TensorName::FinalNorm => 1.0,
-            TensorName::Layer(_, tensor) => match tensor {
+            TensorName::Layer(layer, tensor) => match tensor {
                 L::Q | L::K => self.qk,
                 L::V => self.v,
-                L::Output => self.output,
+                L::Output => self.output * self.growth.powi(layer as i32),
                 L::Gate => self.gate,
                 L::Up => self.up,
-                L::Down => self.down,
+                L::Down => self.down * self.growth.powi(layer as i32),
                 L::AttnNorm | L::PostAttnNorm | L::FfnNorm | L::PostFfnNorm => 1.0,
                 L::QNorm | L::KNorm => 1.0,
             },

@@ -126,3 +126,6 @@ impl Problem for Op {
 fn wide(values: &[f32]) -> Vec<f64> {
     values.iter().copied().map(f64::from).collect()
 }
+
+#[cfg(test)]
+mod tests;

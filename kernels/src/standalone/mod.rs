@@ -8,7 +8,7 @@ pub(crate) mod data;
 mod ldsm_check;
 mod parity;
 mod scale_read;
-mod timing;
+pub(crate) mod timing;
 
 use crate::device::{DeviceError, Fault, Geometry, Scalar};
 

@@ -119,7 +119,7 @@ fn timed(
 }
 
 /// How often all sets are gone through in an inner run.
-fn rounds_for(once_us: f64, sets: usize) -> usize {
+pub(crate) fn rounds_for(once_us: f64, sets: usize) -> usize {
     let most = (MOST_LAUNCHES / sets).max(1);
     let wanted = INNER_RUN_US / (once_us * sets as f64);
     // A time of zero gives infinity, which the clamp brings back.
@@ -150,16 +150,16 @@ fn verify(device: &mut dyn Device, problem: &dyn Problem, sets: &[Set]) -> Resul
     Ok(())
 }
 
-/// The least time that the multiplications alone take, or the bytes alone, microseconds.
-fn floor_us(info: &DeviceInfo, problem: &dyn Problem) -> f64 {
+/// The least time that so many multiplications alone take, or so many bytes alone, microseconds.
+pub(crate) fn floor_us(info: &DeviceInfo, multiplications: u64, moved_bytes: u64) -> f64 {
     let khz = info.clock_khz.map_or(HIGHEST_CLOCK_KHZ, f64::from);
     let per_us = f64::from(info.sm_count.max(1)) * MULTIPLICATIONS_PER_CLOCK * khz / 1000.0;
-    let multiplying = problem.multiplications() as f64 / per_us;
-    multiplying.max(problem.moved_bytes() as f64 / MEMORY_BYTES_PER_US)
+    let multiplying = multiplications as f64 / per_us;
+    multiplying.max(moved_bytes as f64 / MEMORY_BYTES_PER_US)
 }
 
 fn possible(info: &DeviceInfo, problem: &dyn Problem, timing: &Timing) -> Result<(), CaseError> {
-    let floor_us = floor_us(info, problem);
+    let floor_us = floor_us(info, problem.multiplications(), problem.moved_bytes());
     let fastest = timing
         .inner_us
         .iter()
@@ -174,7 +174,7 @@ fn possible(info: &DeviceInfo, problem: &dyn Problem, timing: &Timing) -> Result
     })
 }
 
-fn median(values: &[f64]) -> f64 {
+pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let n = sorted.len();

@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use kernels::catalogue::{self, BENCHES};
 use kernels::device::{Cuda, Device, DeviceError};
-use kernels::harness::{Backend, load_images, serve};
+use kernels::harness::{Backend, HarnessOptions, PREFILL, load_images, serve};
+use kernels::mmq::Tile;
+use kernels::model::{ModelChoice, Stack};
 use kernels::standalone::launch_once;
 
 /// Answers requests as JSON lines on standard input and output, on a CUDA device.
@@ -20,7 +22,15 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub device: u32,
 
-    /// Launch this bench's kernel once and end, for a profiler to watch
+    /// The model of `generate` and of the bench `prefill`: tiny, qwen7b, or a .gguf file
+    #[arg(long, value_name = "MODEL", default_value = "tiny")]
+    pub model: ModelChoice,
+
+    /// The kernel of the model's matrix products: kd4, kd8 or nb
+    #[arg(long, value_name = "TILE", default_value = "kd8")]
+    pub tile: Tile,
+
+    /// Launch this bench's kernel (or the whole prefill) once and end, for a profiler to watch
     #[arg(long, value_name = "BENCH")]
     pub launch: Option<String>,
 }
@@ -33,13 +43,20 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let images = read_images(&args.cubin)?;
     let device = open(args.device, images);
+    let options = HarnessOptions {
+        model: args.model.clone(),
+        tile: args.tile,
+    };
     if let Some(bench) = &args.launch {
-        return launch(bench, &mut device?);
+        return match bench.as_str() {
+            PREFILL => launch_prefill(&options, &mut device?),
+            bench => launch(bench, &mut device?),
+        };
     }
     let (input, output) = (std::io::stdin().lock(), std::io::stdout().lock());
     match device {
-        Ok(mut device) => serve(input, output, Backend::Ready(&mut device)),
-        Err(error) => serve(input, output, Backend::Broken(error)),
+        Ok(mut device) => serve(input, output, Backend::Ready(&mut device), &options),
+        Err(error) => serve(input, output, Backend::Broken(error), &options),
     }
     .context("answering requests on standard output")?;
     Ok(ExitCode::SUCCESS)
@@ -54,11 +71,24 @@ fn open(index: u32, images: Vec<Vec<u8>>) -> Result<Cuda, DeviceError> {
 fn launch(bench: &str, device: &mut dyn Device) -> anyhow::Result<ExitCode> {
     let Some(entry) = catalogue::find(BENCHES, bench) else {
         let known = catalogue::names(BENCHES);
-        bail!("no bench `{bench}`; there are: {known}");
+        bail!("no bench `{bench}`; there are: {known}, {PREFILL}");
     };
     let problem = entry.problem(0);
     let figures = launch_once(device, problem.as_ref())?;
     eprintln!("{bench}: launched once; {figures}");
+    Ok(ExitCode::SUCCESS)
+}
+
+fn launch_prefill(options: &HarnessOptions, device: &mut dyn Device) -> anyhow::Result<ExitCode> {
+    let mut source = options.model.open()?;
+    let stack = Stack::new(device, source.as_mut(), options.tile)?;
+    let token = stack.prefill_once(device, 0)?;
+    let shape = stack.shape();
+    eprintln!(
+        "prefill: {} tokens through `{}` once; the next token is {token}",
+        shape.prefill, shape.name
+    );
+    stack.free(device);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -92,6 +92,8 @@ struct Attempt<'a, L: Launcher, R> {
 struct OpenHarness<S> {
     client: Client<S>,
     gates: Vec<usize>,
+    /// Whether it answered with an error. It may have lost its device, and end.
+    refused: bool,
 }
 
 impl<L: Launcher, R: Recorder> Attempt<'_, L, R> {
@@ -102,8 +104,10 @@ impl<L: Launcher, R: Recorder> Attempt<'_, L, R> {
                 Probe::Harness(name) => self.by_harness(case, name).await?,
             };
             let harness_died = gate.failure.is_some() && matches!(case.probe, Probe::Harness(_));
+            let refused = self.harness.as_ref().is_some_and(|h| h.refused);
             self.gates.push(gate);
-            if harness_died {
+            // The next case is not to pay for it: it gets a process of its own.
+            if harness_died || refused {
                 self.close(false).await?;
             }
         }
@@ -142,7 +146,11 @@ impl<L: Launcher, R: Recorder> Attempt<'_, L, R> {
             match self.open().await {
                 Ok(client) => {
                     let gates = Vec::new();
-                    self.harness = Some(OpenHarness { client, gates });
+                    self.harness = Some(OpenHarness {
+                        client,
+                        gates,
+                        refused: false,
+                    });
                 }
                 Err(failure) => return Ok(self.failed(case, failure)),
             }
@@ -153,7 +161,9 @@ impl<L: Launcher, R: Recorder> Attempt<'_, L, R> {
         };
         harness.gates.push(index);
         let limit = Duration::from_secs(case.timeout_s);
-        Ok(match harness.client.parity(name, limit).await {
+        let answer = harness.client.parity(name, limit).await;
+        harness.refused = matches!(answer, Err(HarnessError::Refused { .. }));
+        Ok(match answer {
             Ok(answer) => {
                 let figures = answered_figures(case, &answer);
                 self.judged(case, answer.passed, figures)

@@ -241,6 +241,31 @@ async fn a_harness_that_dies_is_started_again_for_the_next_case() {
     assert!(launcher.launched.len() > 2, "{:?}", launcher.launched);
 }
 
+/// A kernel that faults takes the device with it: the harness answers so, and ends.
+#[tokio::test]
+async fn a_case_after_one_that_lost_the_device_meets_a_new_process() {
+    let mut lost = false;
+    let mut launcher = FakeLauncher::harness(move |_, request| {
+        let op = request["op"].as_str().unwrap_or_default();
+        if lost && op != "hello" {
+            return Err(Failure::Harness {
+                message: "it ended without an answer".to_owned(),
+            });
+        }
+        lost = op == "parity" && request["case"] == "KD=4";
+        let refused = json!({"id": request["id"], "ok": false, "fault": "case",
+            "error": "a kernel failed: illegal memory access"});
+        let passed = json!({"id": request["id"], "ok": true, "passed": true, "figures": {}});
+        let parity = if lost { refused } else { passed };
+        Ok(pleasantries(request).unwrap_or_else(|| parity.to_string()))
+    });
+    let mut config = harness_parity();
+    config.parity[1].probe = Probe::Harness("KD=8".to_owned());
+    let found = gates(&config, &mut launcher).await;
+    assert!(words(&found)[0].contains("illegal memory access"));
+    assert_eq!(words(&found)[1], "parity KD=8 on head passed");
+}
+
 async fn identity_of(base: &'static str, head: &'static str, identity: Identity) -> GateEvidence {
     let mut config = config(Vec::new());
     config.identity = Some(identity);

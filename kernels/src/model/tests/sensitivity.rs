@@ -1,26 +1,5 @@
-//! The stack on the stand-in device against the f64 reference, and against itself.
-
-use super::synthetic::{Gains, prompt};
+//! x
 use super::*;
-use crate::device::host::Host;
-use crate::mmq::Tile;
-
-/// A model that is run within milliseconds.
-fn small() -> ModelShape {
-    ModelShape {
-        name: "small".to_owned(),
-        hidden: 256,
-        ffn: 512,
-        layers: 2,
-        heads: 4,
-        kv_heads: 2,
-        vocabulary: 300,
-        positions: 128,
-        prefill: 64,
-        ..ModelShape::tiny()
-    }
-}
-
 #[test]
 #[ignore = "the child process of an experiment"]
 fn experiment() {
@@ -35,6 +14,7 @@ fn experiment() {
         up: env("UP", 1.0),
         down: env("DOWN", 1.0),
         head: env("HEAD", 1.0),
+        growth: env("GROWTH", 1.0),
     };
     let shape = ModelShape {
         layers: env("LAYERS", 4.0) as usize,
@@ -44,7 +24,7 @@ fn experiment() {
     let mut source = Synthetic::with_gains(shape.clone(), 1, gains).expect("shape");
     let mut device = cpu::host();
     let mut stack = Stack::new(&mut device, &mut source, Tile::Wide8).expect("built");
-    let prompt = prompt(0, n, shape.vocabulary);
+    let prompt = prompt(env("SEED", 0.0) as u64, n, shape.vocabulary);
     let start = std::time::Instant::now();
     let clean = stack.generate(&mut device, &prompt, 32).expect("generated");
     let clean_logits = stack.logits(&mut device).expect("l");
@@ -53,6 +33,12 @@ fn experiment() {
         |x: &[f32]| (x.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>() / x.len() as f64).sqrt();
     eprintln!("logit std {}", std(&clean_logits));
     use LayerTensor as L;
+    let l = {
+        let mut l = clean_logits.clone();
+        l.sort_by(f32::total_cmp);
+        l
+    };
+    eprintln!("gap {}", l[l.len() - 1] - l[l.len() - 2]);
     for kind in ["d", "scale"] {
         let (mut caught, mut all) = (0, 0);
         for layer in 0..shape.layers {
@@ -96,7 +82,7 @@ fn experiment() {
         eprintln!("{kind}: {caught} of {all}");
     }
     // Rounding noise: the reference in f64.
-    let mut reference = reference::Reference::new(&mut source).expect("r");
+    let mut reference = Reference::new(&mut source).expect("r");
     let mut logits = Vec::new();
     for token in &prompt {
         logits = reference.step(*token);
@@ -108,7 +94,7 @@ fn experiment() {
         .zip(&right)
         .map(|(a, b)| *a as f32 - b)
         .collect();
-    let mut reference = reference::Reference::new(&mut source).expect("r");
+    let mut reference = Reference::new(&mut source).expect("r");
     let tokens = reference.generate(&prompt, 32);
     let first = tokens.iter().zip(&clean).position(|(a, b)| a != b);
     eprintln!("f64: {:.1e} {first:?}", std(&diff) / std(&right));
