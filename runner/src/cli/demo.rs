@@ -28,6 +28,10 @@ pub struct Args {
     #[arg(long, value_name = "NAME", default_value = "checks", value_parser = parse_campaign)]
     pub campaign: Campaign,
 
+    /// Measure also where a claim does not hold
+    #[arg(long)]
+    pub measure_anyway: bool,
+
     /// CUDA toolchain: a version that the runner installs, or `system` for what is on PATH
     #[arg(long, value_name = "VERSION", default_value = "13.0", value_parser = parse_cuda)]
     pub toolchain: Cuda,
@@ -57,6 +61,7 @@ fn parse_campaign(text: &str) -> Result<Campaign, String> {
 pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCode> {
     let records = Records::open(&context.dirs).await?;
     let campaign = args.campaign.recorded_name();
+    let measure_anyway = args.measure_anyway;
     let live = LiveView::stderr();
     let progress = live.progress();
     let each = async |demo: &DemoRepo, round: &DemoRound| {
@@ -66,6 +71,10 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
             base: Some(round.base.to_string()),
             head: Some(round.head.to_string()),
             toolchain: Some(demo.toolchain()),
+            options: crate::pipeline::Options {
+                measure_anyway,
+                ..crate::pipeline::Options::default()
+            },
             ..Request::default()
         };
         pipeline::run(&request, &records, &context.dirs, &progress)

@@ -44,6 +44,9 @@ pub(super) struct Args {
     /// Wait for the device when another run holds it.
     #[arg(long)]
     wait: bool,
+    /// Measure also where a claim does not hold. The verdict stays REVERTED; its effect is known.
+    #[arg(long)]
+    measure_anyway: bool,
     /// Print the whole record as a versioned JSON document.
     #[arg(long)]
     json: bool,
@@ -63,6 +66,7 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
         options: Options {
             seed: args.seed,
             wait: args.wait,
+            measure_anyway: args.measure_anyway,
             ..Options::default()
         },
     };

@@ -59,7 +59,7 @@ pub fn judge(evidence: &Evidence) -> Judgement {
     }
 }
 
-/// Whether the verdict is settled by what needs no device: nothing is launched then.
+/// Whether the verdict is settled by what needs no device, claims aside: nothing is launched then.
 pub fn settled_by_code(evidence: &Evidence) -> bool {
     let e = evidence;
     let reasons = &mut Reasons::default();
@@ -73,9 +73,15 @@ pub fn settled_by_code(evidence: &Evidence) -> bool {
             RoundKind::Measured => false,
             RoundKind::Lever => code::revert(e, reasons)
                 .or_else(|| code::no_change(e, reasons))
-                .or_else(|| established::claims(e, reasons))
                 .is_some(),
         }
+}
+
+/// Whether the verdict is settled by a claim that does not hold: what comes after it cannot change
+/// the verdict, and is left out unless someone wants to see it.
+pub fn settled_by_claims(evidence: &Evidence) -> bool {
+    evidence.registration.kind == RoundKind::Lever
+        && established::claims(evidence, &mut Reasons::default()).is_some()
 }
 
 /// Whether the verdict is settled by the gates: nothing is measured then.

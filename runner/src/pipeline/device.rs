@@ -38,7 +38,7 @@ impl Stages<'_> {
         let counters_first = self.claims_need_counters();
         if counters_first {
             self.take_counters(bench).await?;
-            if crate::judge::settled_by_code(&self.evidence) {
+            if self.is_settled() {
                 return Ok(());
             }
         }

@@ -52,6 +52,8 @@ pub struct Options {
     pub seed: Option<u64>,
     /// Wait for the device where another run holds it.
     pub wait: bool,
+    /// Go on to gates and samples where a claim does not hold, though they cannot save the lever.
+    pub measure_anyway: bool,
     /// The run that is repeated.
     pub replay_of: Option<RunId>,
     /// Build both sides again, also where they are in the cache.

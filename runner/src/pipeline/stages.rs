@@ -145,10 +145,16 @@ impl Stages<'_> {
         self.compare(reports).await?;
         self.look_at_revert(&mut bench, &toolchain).await?;
         self.evaluate_claims().await?;
-        if crate::judge::settled_by_code(&self.evidence) || !is_present(&self.evidence.device) {
+        if self.is_settled() || !is_present(&self.evidence.device) {
             return Ok(());
         }
         self.on_device(&mut bench).await
+    }
+
+    /// Whether there is nothing left to find out about.
+    pub(super) fn is_settled(&self) -> bool {
+        crate::judge::settled_by_code(&self.evidence)
+            || (!self.options.measure_anyway && crate::judge::settled_by_claims(&self.evidence))
     }
 
     pub(super) async fn begin(&mut self, stage: Stage, side: Option<Side>) -> anyhow::Result<()> {

@@ -155,7 +155,11 @@ impl Profiled {
     }
 
     fn run(&self) -> Run {
-        let outcome = self.runner(&["run", "--json"]);
+        self.run_with(&["run", "--json"])
+    }
+
+    fn run_with(&self, args: &[&str]) -> Run {
+        let outcome = self.runner(args);
         let document = serde_json::from_str(&outcome.stdout).unwrap_or(Value::Null);
         Run { outcome, document }
     }
@@ -259,6 +263,23 @@ fn a_claim_that_fails_ends_the_run_before_the_first_sample() {
         run.at("/evidence/claims/0/expected"),
         "shared_ld_conflicts 16,859,136 -> 0 +- 100"
     );
+}
+
+#[test]
+fn a_lever_whose_claim_fails_is_measured_for_the_asking() {
+    let arbitration = Sides {
+        head: "mmq_wide|(28, 21, 1)|23\n",
+        ..HELD
+    };
+    let profiled = Profiled::new(arbitration);
+    let run = profiled
+        .run_with(&["run", "--json", "--measure-anyway"])
+        .expect_verdict("REVERTED");
+    assert_eq!(outcome(&run), "fails");
+    assert_eq!(samples(&run), 1, "a bench with samples");
+    // Its repetition measures as well.
+    let replayed = profiled.runner(&["replay", "1", "--json"]).json();
+    assert_eq!(replayed["comparison"]["speed"]["outcome"], "SAME");
 }
 
 #[test]
