@@ -90,14 +90,14 @@ impl Gains {
     /// The gains of every synthetic model; see the module for what they do.
     pub const MODEL: Gains = Gains {
         embedding: 1.0,
-        qk: 1.6,
+        qk: 2.0,
         v: 2.0,
         output: 4.0,
         gate: 2.0,
         up: 2.0,
         down: 3.0,
         head: 1.0,
-        growth: 1.5,
+        growth: 1.8,
     };
 
     fn of(&self, name: TensorName) -> f64 {
