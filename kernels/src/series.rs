@@ -49,23 +49,23 @@ patches! {
     /// The series of the matrix products, to be applied to a repository of its own.
     MMQ_PATCHES in "mmq":
     "0001-baseline-wide.patch" =>
-        "ea094d2d8f95f1a78cf3a5eafb99ea1533373c80",
+        "de8f4e55a4d8e46f664a492eb8ca1a310606a867",
     "0002-r17-remap.patch" =>
-        "a8e7e605d650d245834aaf4eb3c9ddbca83628f2",
+        "e244dca8aafc1d364b3100b3e0a8b1cdf8d3dbbe",
     "0003-r17-revert.patch" =>
-        "fc5c447e5b96a07c9c3cabc0970e157356614c02",
+        "30032724d319681f0dc5d76895d6e99e4177d92e",
     "0004-r22-fold.patch" =>
-        "b077cced58f61a706a66d2f3fe56fff62370da1c",
+        "9d01fa044bce94b321c02057d779b6b9181065aa",
     "0005-r22-fold-revert.patch" =>
-        "d7cffbf9c61fd3ae800498bda16c5da59df5b0c2",
+        "cf6a7233e6268dc4e88bf4f51abd07816b18c2bd",
     "0006-r22-swizzle.patch" =>
-        "8755c31d3677add7086617c8ab7aae179db63674",
+        "85b27c3b9720d1d1593dcbaa4d0931534e7cd921",
     "0007-baseline-nb.patch" =>
-        "1f767eed1701cdb482d29549dcd4159a927b0127",
+        "9c239acfa4081784b80d98e34796209b6966861e",
     "0008-r31-q-major.patch" =>
-        "4ad757cb8e2fe1873ec0391b47cb2008aa50b22f",
+        "7a8b306f9fcedc84d242483ec05d908d473f5467",
     "0009-r31-revert.patch" =>
-        "c6536bf98f3fdbc5ed23f051d1920a12bffea2a8",
+        "502059fb704a7420c62438fc771771968870dade",
     "0010-r31-region-split.patch" =>
-        "3093581fa90fcaa8c1539235d99e641d1d2bc367",
+        "0886919e54ed38eb4aa684154b09a82e5a657fac",
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use runner::claims::{ClaimContext, evaluate};
 use runner::config::{self, Cuda};
-use runner::demo::{self, Options};
+use runner::demo::{self, Campaign, Options};
 use runner::model::{ClaimOutcome, LaunchOccupancy, PerSide, Side};
 use runner::registration::from_commit;
 use sass::{ComputeCapability, InspectInput, Launch, Report};
@@ -75,6 +75,7 @@ fn occupancy(_: Side, kernel: &sass::Kernel) -> Option<LaunchOccupancy> {
 fn every_claim_of_the_demo_holds_on_the_compiled_code() -> Result {
     let dir = tempfile::tempdir()?;
     let options = Options {
+        campaign: Campaign::Checks,
         cuda: Cuda::System,
         arch: vec![ARCH.to_owned()],
     };

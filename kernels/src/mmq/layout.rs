@@ -57,15 +57,10 @@ pub fn pair_loads(layout: Pairs, chunk: u32) -> Vec<Lanes> {
         .collect()
 }
 
-/// The 4-byte stores with which warp `warp` of a wide kernel stages rows of the plane: those that
-/// follow `row` by `warp * 4`.
-pub fn wide_act_staging(plane: Plane, warp: u32, row: u32) -> Lanes {
+/// The 4-byte stores with which warp `warp` stages four rows of the plane: those that follow `row`
+/// by `warp * 4`.
+pub fn act_staging(plane: Plane, warp: u32, row: u32) -> Lanes {
     lanes(|lane| plane.offset(row + warp * 4 + lane / 8, lane % 8 / 4) + lane % 4 * 4)
-}
-
-/// The same in the narrow kernel, where a warp brings one half of eight rows.
-pub fn narrow_act_staging(plane: Plane, warp: u32, row: u32, half: u32) -> Lanes {
-    lanes(|lane| plane.offset(row + warp * 8 + lane / 4, half) + lane % 4 * 4)
 }
 
 /// The 16-byte stores of expanded weights: eight output rows from `row` on, the low or the high
@@ -77,9 +72,13 @@ pub fn weight_staging(row: u32, granule: u32, high: u32) -> Lanes {
     })
 }
 
-/// The 16-byte stores of nibbles: the 16 output rows of a warp, two granules of each.
-pub fn nibble_staging(warp: u32, pair: u32) -> Lanes {
-    lanes(|lane| nibble_offset(warp * 16 + lane % 16, pair * 2 + lane / 16))
+/// The 16-byte stores of nibbles: eight output rows from `row` on, four granules of each from
+/// `granule` on.
+pub fn nibble_staging(row: u32, granule: u32) -> Lanes {
+    lanes(|lane| {
+        let at = row + lane / 4 % 2 * 4 + lane / 8;
+        nibble_offset(at, granule + lane % 4)
+    })
 }
 
 fn lanes(address: impl Fn(u32) -> u32) -> Lanes {
@@ -130,7 +129,7 @@ mod tests {
         for n in 0..8 * 4 * WARPS {
             let (warp, row) = (n % WARPS, n / WARPS * 32);
             for plane in [Plane::Rows, Plane::Swizzled] {
-                let stores = wide_act_staging(plane, warp, row);
+                let stores = act_staging(plane, warp, row);
                 assert_eq!(conflicts(&stores, Access::Store32), 0, "{plane:?}");
             }
         }
@@ -158,7 +157,7 @@ mod tests {
             for pair in 0..4 {
                 let loads = nibble_fragment(warp * 16, pair);
                 assert_eq!(conflicts(&loads, Access::Matrix4), 0);
-                let stores = nibble_staging(warp, pair);
+                let stores = nibble_staging(warp * 8 + pair / 2 * 64, pair % 2 * 4);
                 assert_eq!(conflicts(&stores, Access::Store128), 0);
             }
         }
@@ -179,9 +178,9 @@ mod tests {
         }
         for chunk in 0..8 {
             for warp in 0..WARPS {
-                for half in 0..2 {
-                    let row = chunk * NARROW_TOKENS;
-                    let stores = narrow_act_staging(Plane::Swizzled, warp, row, half);
+                for row in [0, 32] {
+                    let row = chunk * NARROW_TOKENS + row;
+                    let stores = act_staging(Plane::Swizzled, warp, row);
                     assert_eq!(conflicts(&stores, Access::Store32), 0);
                 }
             }

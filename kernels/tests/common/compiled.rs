@@ -60,6 +60,10 @@ pub fn compile(dir: &Path, file: &str, arch: &str) -> Result<BTreeMap<String, Co
     let mut kernels = BTreeMap::new();
     for function in parsed[1].as_array().ok_or("no functions")? {
         let name = function["function-name"].as_str().ok_or("no name")?;
+        // For some architectures nvcc keeps the rare part of a division as a function of its own.
+        if name.starts_with("$__internal") {
+            continue;
+        }
         let (_, usage_text) = usages
             .split_once(&format!("Function {name}:"))
             .ok_or_else(|| format!("no resources of {name}"))?;

@@ -3,15 +3,33 @@
 use std::path::Path;
 use std::process::Command;
 
-use kernels::device::Scalar;
+use kernels::device::{Geometry, Scalar};
 use kernels::standalone::{Figures, Problem, compare};
 use tempfile::TempDir;
 
 use crate::common::{Result, run};
 
+/// What of a repository is run, and how.
+#[derive(Debug, Clone, Copy)]
+pub struct Program<'a> {
+    /// The kernel's file.
+    pub file: &'a str,
+    /// The types behind the kernel's pointers.
+    pub pointers: &'a [&'a str],
+    /// The output takes the place of the first input, which is as large.
+    pub in_place: bool,
+}
+
 /// `main` of the program: reads the inputs from files, runs every block, writes the output.
-fn main_for(problem: &dyn Problem, pointers: &[&str]) -> String {
-    let [grid_x, grid_y, _] = problem.geometry().grid;
+fn main_for(problem: &dyn Problem, program: Program<'_>) -> String {
+    let Geometry {
+        grid: [grid_x, grid_y, _],
+        dynamic_smem,
+        ..
+    } = problem.geometry();
+    let Program {
+        pointers, in_place, ..
+    } = program;
     let files = problem.inputs().len();
     let mut arguments: Vec<String> = pointers
         .iter()
@@ -21,14 +39,12 @@ fn main_for(problem: &dyn Problem, pointers: &[&str]) -> String {
     arguments.extend(problem.scalars().into_iter().map(literal));
     format!(
         r#"
-#include <cstdio>
-#include <cstdlib>
-#include <string>
 static char* memory[8];
 static void block() {{ {kernel}({arguments}); }}
 int main() {{
     for (int i = 0; i < {files}; ++i) {{
-        FILE* in = std::fopen(("in" + std::to_string(i)).c_str(), "rb");
+        const char name[] = {{'i', 'n', static_cast<char>('0' + i), 0}};
+        FILE* in = std::fopen(name, "rb");
         std::fseek(in, 0, SEEK_END);
         const size_t size = std::ftell(in);
         std::rewind(in);
@@ -36,8 +52,13 @@ int main() {{
         if (std::fread(memory[i], 1, size, in) != size) return 1;
     }}
     const size_t bytes = {outputs} * 4;
-    memory[{files}] = static_cast<char*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64));
-    std::memset(memory[{files}], 0xff, bytes);
+    if ({in_place}) {{
+        memory[{files}] = memory[0];
+    }} else {{
+        memory[{files}] = static_cast<char*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64));
+        std::memset(memory[{files}], 0xff, bytes);
+    }}
+    host::dynamic_bytes = {dynamic_smem};
     for (blockIdx.y = 0; blockIdx.y < {grid_y}; ++blockIdx.y)
         for (blockIdx.x = 0; blockIdx.x < {grid_x}; ++blockIdx.x) host::run_block(block);
     FILE* out = std::fopen("out", "wb");
@@ -55,7 +76,7 @@ int main() {{
 fn literal(scalar: Scalar) -> String {
     match scalar {
         Scalar::I32(number) => number.to_string(),
-        Scalar::F32(number) => format!("host::float_of_bits({}u)", number.to_bits()),
+        Scalar::F32(number) => format!("__uint_as_float({}u)", number.to_bits()),
     }
 }
 
@@ -76,52 +97,92 @@ fn for_host(source: &str) -> Result<String> {
         "uint8_t* const smem = host::dynamic_smem;",
     );
     let source = replace_asm(&source, "ldmatrix.sync", "host::ldmatrix_x4(f.r, address);")?;
+    let source = replace_asm(&source, r#""" : "+r"(number)"#, "")?;
     // The operands are named alike in all sources; some add to `c`, some begin at zero.
-    let multiply = if source.contains(r#""+r"(c[0])"#) {
-        "host::mma_16832(c, a.r, b0, b1);"
+    let function = if source.contains(r#""+r"(c[0])"#) {
+        "mma_16832"
     } else {
-        "host::mma_16832_of_zero(c, a.r, b0, b1);"
+        "mma_16832_of_zero"
     };
-    replace_asm(&source, "mma.sync", multiply)
+    let b = if source.contains(".s32.s8.u8.s32") {
+        "uint8_t"
+    } else {
+        "int8_t"
+    };
+    let multiply = format!("host::{function}<{b}>(c, a.r, b0, b1);");
+    replace_asm(&source, "mma.sync", &multiply)
 }
 
-/// Compiles the sources of a repository, runs the problem's kernel on the CPU and compares all of
-/// its output. `source` is the kernel's file; `pointers` are the types behind its pointers.
+/// A folder with the sources of a repository as g++ can compile them.
+pub fn sources_for_host(repository: &Path) -> Result<TempDir> {
+    let dir = TempDir::new()?;
+    for entry in std::fs::read_dir(repository.join("kernels"))? {
+        let path = entry?.path();
+        let name = path.file_name().ok_or("a file has a name")?;
+        let text = for_host(&std::fs::read_to_string(&path)?)?;
+        std::fs::write(dir.path().join(name), text)?;
+    }
+    let host = include_bytes!("../host/cuda_host.h");
+    std::fs::write(dir.path().join("cuda_host.h"), host)?;
+    std::fs::write(dir.path().join("cuda_fp16.h"), b"")?;
+    Ok(dir)
+}
+
+/// Compiles a program that includes such sources, runs it and gives what it prints.
+pub fn run_text(dir: &Path, text: &str) -> Result<String> {
+    std::fs::write(dir.join("program.cpp"), text)?;
+    run(Command::new("g++").current_dir(dir).args([
+        "-std=c++17",
+        "-O1",
+        "-ffp-contract=off",
+        "-I.",
+        "-Wno-unknown-pragmas",
+        "-o",
+        "program",
+        "program.cpp",
+    ]))?;
+    run(Command::new("./program").current_dir(dir))
+}
+
+/// Compiles the sources of a repository, runs the problem's kernel on the CPU and gives its output.
+pub fn output_of(
+    repository: &Path,
+    problem: &dyn Problem,
+    program: Program<'_>,
+) -> Result<Vec<u8>> {
+    let dir = sources_for_host(repository)?;
+    for (n, input) in problem.inputs().iter().enumerate() {
+        std::fs::write(dir.path().join(format!("in{n}")), input)?;
+    }
+    let text = format!(
+        "#define HOST_THREADS {}\n#include \"cuda_host.h\"\n#include \"{}\"\n{}",
+        problem.geometry().block[0],
+        program.file,
+        main_for(problem, program)
+    );
+    run_text(dir.path(), &text)?;
+    Ok(std::fs::read(dir.path().join("out"))?)
+}
+
+/// Compares all of an output with the problem's reference.
+pub fn judge(problem: &dyn Problem, output: &[u8]) -> (Figures, bool) {
+    let figures = compare(problem, output, 0..problem.outputs());
+    (figures, figures.passed(problem.tolerance()))
+}
+
+/// Runs the kernel with an output of its own and judges it. `source` is the kernel's file;
+/// `pointers` are the types behind its pointers.
 pub fn run_on_host(
     repository: &Path,
     source: &str,
     problem: &dyn Problem,
     pointers: &[&str],
 ) -> Result<(Figures, bool)> {
-    let dir = TempDir::new()?;
-    for entry in std::fs::read_dir(repository.join("kernels"))? {
-        let path = entry?.path();
-        let name = path.file_name().ok_or("a file has a name")?;
-        std::fs::write(
-            dir.path().join(name),
-            for_host(&std::fs::read_to_string(&path)?)?,
-        )?;
-    }
-    let write = |name: &str, content: &[u8]| std::fs::write(dir.path().join(name), content);
-    let main = main_for(problem, pointers);
-    let program = format!("#include \"cuda_host.h\"\n#include \"{source}\"\n{main}");
-    write("cuda_host.h", include_bytes!("../host/cuda_host.h"))?;
-    write("cuda_fp16.h", b"")?;
-    write("kernel.cpp", program.as_bytes())?;
-    for (n, input) in problem.inputs().iter().enumerate() {
-        write(&format!("in{n}"), input)?;
-    }
-    run(Command::new("g++").current_dir(dir.path()).args([
-        "-std=c++17",
-        "-O1",
-        "-I.",
-        "-Wno-unknown-pragmas",
-        "-o",
-        "kernel",
-        "kernel.cpp",
-    ]))?;
-    run(Command::new("./kernel").current_dir(dir.path()))?;
-    let output = std::fs::read(dir.path().join("out"))?;
-    let figures = compare(problem, &output, 0..problem.outputs());
-    Ok((figures, figures.passed(problem.tolerance())))
+    let program = Program {
+        file: source,
+        pointers,
+        in_place: false,
+    };
+    let output = output_of(repository, problem, program)?;
+    Ok(judge(problem, &output))
 }

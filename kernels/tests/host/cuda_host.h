@@ -1,17 +1,25 @@
-// Enough of CUDA to run the demo's kernels on a CPU, one block at a time.
+// Enough of CUDA to run the campaigns' kernels on a CPU, one block at a time.
 //
 // The threads of a block are fibers that run one after another; every point at which CUDA threads
 // wait for each other is a switch to the next fiber. That is correct for code in which all threads
 // of a block reach the same such points in the same order, and for no other.
+//
+// Arithmetic is that of IEEE 754 as on the device, as long as the compiler contracts nothing
+// (-ffp-contract=off). HOST_THREADS is the size of a block, 256 where it is not given.
 
 #pragma once
 
+#include <math.h>
 #include <ucontext.h>
 
-#include <cmath>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
-#include <vector>
+
+#ifndef HOST_THREADS
+#define HOST_THREADS 256
+#endif
 
 #define __global__
 #define __device__
@@ -48,6 +56,10 @@ inline float2 make_float2(float x, float y) { return {x, y}; }
 
 inline dim3 threadIdx, blockIdx;
 
+inline int max(int a, int b) { return a > b ? a : b; }
+inline unsigned max(unsigned a, unsigned b) { return a > b ? a : b; }
+inline int min(int a, int b) { return a < b ? a : b; }
+
 template <typename T>
 T __ldg(const T* from) {
     return *from;
@@ -59,6 +71,24 @@ inline int __dp4a(int a, int b, int c) {
     }
     return c;
 }
+
+inline float __uint_as_float(unsigned bits) {
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+inline unsigned __float_as_uint(float value) {
+    unsigned bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+inline float __fadd_rn(float a, float b) { return a + b; }
+inline float __fsub_rn(float a, float b) { return a - b; }
+inline float __fmul_rn(float a, float b) { return a * b; }
+inline float __fdiv_rn(float a, float b) { return a / b; }
+inline float __fsqrt_rn(float a) { return sqrtf(a); }
 
 struct __half {
     unsigned short bits;
@@ -74,26 +104,28 @@ inline __half __float2half_rn(float value) {
     return h;
 }
 
+struct __half2 {
+    __half x, y;
+};
+
 inline float __half2float(__half h) {
     const int exponent = h.bits >> 10 & 31, fraction = h.bits & 1023;
-    const float value = exponent ? std::ldexp(1024.0f + fraction, exponent - 25)
-                                 : std::ldexp(static_cast<float>(fraction), -24);
+    const float value = exponent ? ldexpf(1024.0f + fraction, exponent - 25)
+                                 : ldexpf(static_cast<float>(fraction), -24);
     return h.bits >> 15 ? -value : value;
 }
 
+inline float __low2float(__half2 h) { return __half2float(h.x); }
+
 namespace host {
 
-inline float float_of_bits(uint32_t bits) {
-    float value;
-    std::memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-inline constexpr unsigned kThreads = 256;
+inline constexpr unsigned kThreads = HOST_THREADS;
 inline constexpr size_t kStack = 64 * 1024;
 
 // The most that a block may have of it on any device that the kernels are for.
 alignas(128) inline uint8_t dynamic_smem[99 * 1024];
+// What the launch asked for.
+inline size_t dynamic_bytes = 0;
 
 inline ucontext_t scheduler, fibers[kThreads];
 inline unsigned running;
@@ -113,14 +145,14 @@ inline void start() {
 
 // Runs a block of kThreads threads to its end.
 inline void run_block(void (*kernel)()) {
-    static std::vector<char> stacks(kThreads * kStack);
+    static char stacks[kThreads * kStack];
     body = kernel;
     // What a block finds in shared memory is not what the one before it left.
     std::memset(dynamic_smem, 0xff, sizeof dynamic_smem);
     for (unsigned t = 0; t < kThreads; ++t) {
         finished[t] = false;
         getcontext(&fibers[t]);
-        fibers[t].uc_stack.ss_sp = stacks.data() + t * kStack;
+        fibers[t].uc_stack.ss_sp = stacks + t * kStack;
         fibers[t].uc_stack.ss_size = kStack;
         fibers[t].uc_link = &scheduler;
         makecontext(&fibers[t], start, 0);
@@ -134,11 +166,18 @@ inline void run_block(void (*kernel)()) {
             all = all && finished[running];
         }
     }
+    for (size_t i = dynamic_bytes; i < sizeof dynamic_smem; ++i) {
+        if (dynamic_smem[i] != 0xff) {
+            std::fprintf(stderr, "byte %zu of dynamic shared memory is beyond its end\n", i);
+            std::exit(2);
+        }
+    }
 }
 
 }  // namespace host
 
 inline void __syncthreads() { host::yield(); }
+inline void __syncwarp() { host::yield(); }
 
 // Shared addresses are offsets from whatever address came first; 32 bits hold them.
 namespace host {
@@ -180,8 +219,9 @@ inline void ldmatrix_x4(uint32_t (&to)[4], uint32_t address) {
     yield();
 }
 
-// mma.m16n8k32 on s8, with the fragment layout of the PTX manual.
-inline void mma_16832(int32_t (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+// mma.m16n8k32, a of s8, b of s8 or u8, with the fragment layout of the PTX manual.
+template <typename B>
+void mma_16832(int32_t (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
     static uint32_t as[kThreads][4], bs[kThreads][2];
     const unsigned me = threadIdx.x, warp = me & ~31u, lane = me & 31;
     std::memcpy(as[me], a, sizeof as[me]);
@@ -194,15 +234,18 @@ inline void mma_16832(int32_t (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint
             // Values 4 * quad to 4 * quad + 3 of the row and the column.
             const uint32_t x = as[warp + row % 8 * 4 + quad % 4][row / 8 + quad / 4 * 2];
             const uint32_t y = bs[warp + column * 4 + quad % 4][quad / 4];
-            c[i] = __dp4a(static_cast<int>(x), static_cast<int>(y), c[i]);
+            for (int k = 0; k < 32; k += 8) {
+                c[i] += static_cast<int8_t>(x >> k) * static_cast<B>(y >> k);
+            }
         }
     }
     yield();
 }
 
-inline void mma_16832_of_zero(int32_t (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+template <typename B>
+void mma_16832_of_zero(int32_t (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
     for (int32_t& sum : c) sum = 0;
-    mma_16832(c, a, b0, b1);
+    mma_16832<B>(c, a, b0, b1);
 }
 
 }  // namespace host

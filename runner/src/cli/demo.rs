@@ -7,7 +7,7 @@ use anyhow::Context as _;
 
 use super::Context;
 use crate::config::Cuda;
-use crate::demo::{DemoRepo, DemoRound, Options, create, default_arch};
+use crate::demo::{Campaign, DemoRepo, DemoRound, Options, create, default_arch};
 use crate::model::Verdict;
 use crate::pipeline::{self, Request};
 use crate::record::Records;
@@ -23,6 +23,10 @@ pub struct Args {
     /// Keep the temporary folder
     #[arg(long)]
     pub keep: bool,
+
+    /// Which campaign: `checks`, two small kernels, or `mmq`, the matrix products of a 7B model
+    #[arg(long, value_name = "NAME", default_value = "checks", value_parser = parse_campaign)]
+    pub campaign: Campaign,
 
     /// CUDA toolchain: a version that the runner installs, or `system` for what is on PATH
     #[arg(long, value_name = "VERSION", default_value = "13.0", value_parser = parse_cuda)]
@@ -41,9 +45,18 @@ fn parse_cuda(text: &str) -> Result<Cuda, String> {
     }
 }
 
+fn parse_campaign(text: &str) -> Result<Campaign, String> {
+    let found = Campaign::ALL.into_iter().find(|c| c.name() == text);
+    found.ok_or_else(|| {
+        let known = Campaign::ALL.map(Campaign::name);
+        format!("known are {}", known.join(" and "))
+    })
+}
+
 /// Makes the repository, books every round, and ends with the table and where the pages are.
 pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCode> {
     let records = Records::open(&context.dirs).await?;
+    let campaign = args.campaign.recorded_name();
     let live = LiveView::stderr();
     let progress = live.progress();
     let each = async |demo: &DemoRepo, round: &DemoRound| {
@@ -61,20 +74,17 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
     };
     let finish = async |_: &DemoRepo| {
         live.finish();
-        show(&records, context).await
+        show(&records, campaign, context).await
     };
     walk(args, each, finish).await
 }
 
-/// The campaign that the series' campaign.toml names.
-const CAMPAIGN: &str = "mmq-checks";
-
-async fn show(records: &Records, context: &Context) -> anyhow::Result<ExitCode> {
-    let campaign = crate::site::choose(records, Some(CAMPAIGN), None).await?;
-    let site = context.dirs.data.join("site").join(CAMPAIGN);
+async fn show(records: &Records, name: &str, context: &Context) -> anyhow::Result<ExitCode> {
+    let campaign = crate::site::choose(records, Some(name), None).await?;
+    let site = context.dirs.data.join("site").join(name);
     let site = crate::site::write(records, &campaign, &site).await?;
-    let rows = records.table(CAMPAIGN).await?;
-    let rows = super::show::newest_attempts(CAMPAIGN, rows);
+    let rows = records.table(name).await?;
+    let rows = super::show::newest_attempts(name, rows);
     print!("{}", super::show::list_text(&rows));
     println!();
     println!("the campaign's page: {}", site.index.display());
@@ -109,6 +119,7 @@ async fn walk(
         false => args.arch,
     };
     let options = Options {
+        campaign: args.campaign,
         cuda: args.toolchain,
         arch,
     };
@@ -172,7 +183,7 @@ mod tests {
     #[tokio::test]
     async fn every_round_is_run_and_the_temporary_folder_goes() {
         let (titles, path, arch) = titles(args(&["--arch", "sm_90,sm_121"])).await;
-        assert_eq!(titles.len(), 5);
+        assert_eq!(titles.len(), 5, "the small campaign is the default");
         assert!(
             titles[0].starts_with("ldsm_check: XOR swizzle"),
             "{titles:?}"
@@ -195,6 +206,15 @@ mod tests {
         let line = ["--dir", given.to_str().expect("UTF-8")];
         let (_, path, _) = titles(args(&line)).await;
         assert!(path.join(".git").exists());
+    }
+
+    #[tokio::test]
+    async fn the_matrix_products_are_there_for_the_asking() {
+        let (titles, _, _) = titles(args(&["--campaign", "mmq"])).await;
+        assert_eq!(titles.len(), 9);
+        assert!(titles[0].starts_with("mmq_wide: warps of"), "{titles:?}");
+        let error = Line::try_parse_from(["demo", "--campaign", "x"]).expect_err("unknown");
+        assert!(error.to_string().contains("known are checks and mmq"));
     }
 
     #[test]

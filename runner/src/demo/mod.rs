@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use kernels::device;
-use kernels::series::{PATCHES, Patch};
+use kernels::series::{MMQ_PATCHES, PATCHES, Patch};
 
 use crate::config::Cuda;
 use crate::model::{NotASha, Sha};
@@ -18,10 +18,50 @@ use crate::model::{NotASha, Sha};
 /// The architecture that is always built: the reference machine's.
 pub const REFERENCE_ARCH: &str = "sm_121";
 
+/// A sample campaign.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Campaign {
+    /// The two stand-alone kernels: the rounds' mechanisms in a minute.
+    Checks,
+    /// The matrix products with a model around them.
+    Mmq,
+}
+
+impl Campaign {
+    /// All campaigns.
+    pub const ALL: [Campaign; 2] = [Campaign::Checks, Campaign::Mmq];
+
+    /// What the user calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Campaign::Checks => "checks",
+            Campaign::Mmq => "mmq",
+        }
+    }
+
+    /// What its `campaign.toml` calls it.
+    pub fn recorded_name(self) -> &'static str {
+        match self {
+            Campaign::Checks => "mmq-checks",
+            Campaign::Mmq => "mmq",
+        }
+    }
+
+    /// Its commits, oldest first.
+    fn patches(self) -> &'static [Patch] {
+        match self {
+            Campaign::Checks => PATCHES,
+            Campaign::Mmq => MMQ_PATCHES,
+        }
+    }
+}
+
 /// What the demo does differently from its `campaign.toml`, which is part of the commits and
 /// therefore fixed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
+    /// Which campaign.
+    pub campaign: Campaign,
     /// The toolchain.
     pub cuda: Cuda,
     /// The architectures; [`default_arch`] where the user names none.
@@ -151,19 +191,20 @@ pub fn create(dir: &Path, options: Options) -> Result<DemoRepo, DemoError> {
     )?;
     // Not `init -b`: a branch that git would name by itself depends on its version.
     repo.git(&["symbolic-ref", "HEAD", "refs/heads/main"], "")?;
-    for patch in PATCHES {
+    let patches = options.campaign.patches();
+    for patch in patches {
         repo.apply(patch)?;
     }
     Ok(DemoRepo {
-        rounds: rounds()?,
+        rounds: rounds(patches)?,
         path,
         options,
     })
 }
 
 /// Each commit of the series against the one before it.
-fn rounds() -> Result<Vec<DemoRound>, DemoError> {
-    PATCHES
+fn rounds(patches: &[Patch]) -> Result<Vec<DemoRound>, DemoError> {
+    patches
         .windows(2)
         .map(|pair| {
             Ok(DemoRound {
@@ -260,8 +301,9 @@ mod tests {
 
     type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-    fn options() -> Options {
+    fn options(campaign: Campaign) -> Options {
         Options {
+            campaign,
             cuda: Cuda::Pinned("13.0".to_owned()),
             arch: vec![REFERENCE_ARCH.to_owned()],
         }
@@ -270,14 +312,30 @@ mod tests {
     #[test]
     fn the_repository_holds_the_series_and_its_rounds() -> Result {
         let dir = tempfile::tempdir()?;
-        let demo = create(&dir.path().join("new/folder"), options())?;
-        assert_eq!(demo.rounds.len(), PATCHES.len() - 1);
-        for (round, patch) in demo.rounds.iter().zip(&PATCHES[1..]) {
-            assert_eq!(round.head.as_str(), patch.commit);
+        for (campaign, revert) in [
+            (Campaign::Checks, "Revert \"scale_read: "),
+            (Campaign::Mmq, "Revert \"mmq_wide: "),
+        ] {
+            let folder = dir.path().join(campaign.name()).join("new");
+            let demo = create(&folder, options(campaign))?;
+            let patches = campaign.patches();
+            assert_eq!(demo.rounds.len(), patches.len() - 1);
+            for (round, patch) in demo.rounds.iter().zip(&patches[1..]) {
+                assert_eq!(round.head.as_str(), patch.commit);
+            }
+            for pair in demo.rounds.windows(2) {
+                assert_eq!(pair[0].head, pair[1].base);
+            }
+            is_as_git_says(&demo)?;
+            let named = std::fs::read_to_string(demo.path.join("campaign.toml"))?;
+            let line = format!("name = \"{}\"", campaign.recorded_name());
+            assert!(named.contains(&line), "{named}");
+            assert!(demo.rounds.iter().any(|r| r.title.starts_with(revert)));
         }
-        for pair in demo.rounds.windows(2) {
-            assert_eq!(pair[0].head, pair[1].base);
-        }
+        Ok(())
+    }
+
+    fn is_as_git_says(demo: &DemoRepo) -> Result {
         let repo = Repo { path: &demo.path };
         assert_eq!(
             repo.git(&["symbolic-ref", "HEAD"], "")?.trim(),
@@ -288,8 +346,6 @@ mod tests {
             let format = ["log", "-1", "--format=%s", round.head.as_str()];
             assert_eq!(repo.git(&format, "")?.trim_end(), round.title);
         }
-        assert!(demo.path.join("campaign.toml").is_file());
-        assert!(demo.rounds[2].title.starts_with("Revert \"scale_read: "));
         Ok(())
     }
 
@@ -297,7 +353,7 @@ mod tests {
     fn a_folder_in_use_is_left_alone() -> Result {
         let dir = tempfile::tempdir()?;
         std::fs::write(dir.path().join("thesis.tex"), "text")?;
-        let error = create(dir.path(), options())
+        let error = create(dir.path(), options(Campaign::Checks))
             .err()
             .ok_or("must be refused")?;
         assert!(matches!(error, DemoError::NotEmpty(_)));
@@ -310,7 +366,7 @@ mod tests {
         let dir = tempfile::tempdir()?;
         let outer = Repo { path: dir.path() };
         outer.git(&["init", "--quiet", "--template=", "."], "")?;
-        let demo = create(&dir.path().join("demo"), options())?;
+        let demo = create(&dir.path().join("demo"), options(Campaign::Checks))?;
         let top = Repo { path: &demo.path }.git(&["rev-parse", "--show-toplevel"], "")?;
         assert_eq!(Path::new(top.trim()), demo.path);
         assert!(outer.git(&["rev-parse", "--verify", "HEAD"], "").is_err());
