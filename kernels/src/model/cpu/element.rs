@@ -6,7 +6,7 @@ use crate::device::host::Invocation;
 use crate::ops::reference;
 
 /// The square root of 2 / pi.
-const ROOT_2_OVER_PI: f32 = 0.797_884_56;
+const ROOT_2_OVER_PI: f32 = 0.797_884_6;
 
 type Done = Result<(), DeviceError>;
 
