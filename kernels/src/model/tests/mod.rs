@@ -201,9 +201,10 @@ fn weights_are_about_zero_and_as_wide_as_their_gain_says() {
     let values = embed_q4k(&data::le_bytes(&words), 1.0);
     let mean = values.iter().map(|v| f64::from(*v)).sum::<f64>() / values.len() as f64;
     let square = values.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>() / values.len() as f64;
+    // A few per cent more, since scales and mins vary, too.
     let wanted = Gains::MODEL.down / (shape.ffn as f64).sqrt();
     assert!(
-        (square.sqrt() / wanted - 1.0).abs() < 0.03,
+        (square.sqrt() / wanted - 1.0).abs() < 0.06,
         "{}",
         square.sqrt()
     );
