@@ -111,32 +111,48 @@ pub struct Claim {
     pub reason: Option<String>,
 }
 
-/// Adds a claim to a run; returns its place in the order, from 0.
-pub async fn claim_append(conn: &mut Conn, run: RunId, claim: &Claim) -> Result<i64> {
-    sqlx::query_scalar!(
-        r#"INSERT INTO claim (run_id, seq, text, source, outcome, expected, observed, reason)
-           SELECT ?1, coalesce(max(seq) + 1, 0), ?2, ?3, ?4, ?5, ?6, ?7
-           FROM claim WHERE run_id = ?1
-           RETURNING seq AS "seq!: i64""#,
-        run,
-        claim.text,
-        claim.source,
-        claim.outcome,
-        claim.expected,
-        claim.observed,
-        claim.reason
+/// Adds an evaluation of all of a run's claims; from now on it counts, and an earlier one stays.
+/// Several statements: call it in a [`crate::Tx`].
+pub async fn claims_insert(conn: &mut Conn, run: RunId, claims: &[Claim]) -> Result<()> {
+    let evaluation = sqlx::query_scalar!(
+        r#"SELECT coalesce(max(evaluation) + 1, 1) AS "evaluation!: i64"
+           FROM claim WHERE run_id = ?"#,
+        run
     )
-    .fetch_one(conn)
+    .fetch_one(&mut *conn)
     .await
-    .doing("store a claim")
+    .doing("number an evaluation of claims")?;
+    for claim in claims {
+        sqlx::query!(
+            "INSERT INTO claim (run_id, seq, text, source, outcome, expected, observed, reason,
+                                evaluation)
+             SELECT ?1, coalesce(max(seq) + 1, 0), ?2, ?3, ?4, ?5, ?6, ?7, ?8
+             FROM claim WHERE run_id = ?1",
+            run,
+            claim.text,
+            claim.source,
+            claim.outcome,
+            claim.expected,
+            claim.observed,
+            claim.reason,
+            evaluation
+        )
+        .execute(&mut *conn)
+        .await
+        .doing("store a claim")?;
+    }
+    Ok(())
 }
 
-/// A run's claims, in order.
+/// The newest evaluation of a run's claims, in order.
 pub async fn claims_by_run(conn: &mut Conn, run: RunId) -> Result<Vec<Claim>> {
     sqlx::query_as!(
         Claim,
         "SELECT text, source, outcome, expected, observed, reason
-         FROM claim WHERE run_id = ? ORDER BY seq",
+         FROM claim
+         WHERE run_id = ?1
+           AND evaluation = (SELECT max(evaluation) FROM claim WHERE run_id = ?1)
+         ORDER BY seq",
         run
     )
     .fetch_all(conn)

@@ -13,6 +13,7 @@
 
 pub mod artifacts;
 mod build;
+mod counter;
 mod error;
 mod evidence;
 mod facts;
@@ -26,6 +27,7 @@ mod run;
 mod sample;
 
 pub use build::*;
+pub use counter::*;
 pub use error::{Error, Result};
 pub use evidence::*;
 pub use facts::*;

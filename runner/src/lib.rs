@@ -5,6 +5,7 @@ pub mod build;
 pub mod claims;
 pub mod cli;
 pub mod config;
+pub mod counters;
 pub mod demo;
 pub mod doctor;
 pub mod gates;

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use runner::claims::{ClaimContext, evaluate};
+use runner::claims::{ClaimContext, CounterFacts, evaluate};
 use runner::config::{self, Cuda};
 use runner::demo::{self, Campaign, Options};
 use runner::model::{ClaimOutcome, LaunchOccupancy, PerSide, Side};
@@ -97,6 +97,7 @@ fn every_claim_of_the_demo_holds_on_the_compiled_code() -> Result {
             head: reports[n + 1].clone(),
         };
         let context = ClaimContext {
+            counters: CounterFacts::Unavailable("nothing is launched"),
             reports: &sides,
             facts: PerSide {
                 base: config.kernels.as_slice(),

@@ -254,6 +254,7 @@ fn config() -> Config {
         parity: vec![],
         identity: None,
         benches: vec![],
+        counters: vec![],
         claims: vec![],
         protocol: Protocol::Pairs(5),
         environment: config::Environment::default(),

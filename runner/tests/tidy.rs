@@ -38,6 +38,7 @@ const BORDERS: &[(&str, &[&str])] = &[
     ("minijinja", &["runner/src/render/engine.rs"]),
     ("clap", &["runner/src/cli/"]),
     ("cudarc", &["kernels/src/device/cuda"]),
+    ("csv", &["runner/src/counters/"]),
     ("object", &["sass/"]),
     ("indicatif", &["runner/src/term/"]),
     ("comfy_table", &["runner/src/term/", "runner/src/cli/"]),

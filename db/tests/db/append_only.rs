@@ -39,7 +39,10 @@ async fn full() -> World {
     };
     db::run_artifact_insert(&mut tx, run, &file).await.unwrap();
     db::gate_append(&mut tx, run, &gate(&log)).await.unwrap();
-    db::claim_append(&mut tx, run, &claim()).await.unwrap();
+    db::claims_insert(&mut tx, run, &[claim()]).await.unwrap();
+    db::counter_profiles_insert(&mut tx, run, &[crate::world::profile("base")])
+        .await
+        .unwrap();
     db::sample_append(&mut tx, run, &sample("base", 0, 1.0))
         .await
         .unwrap();

@@ -2,7 +2,7 @@
 
 use db::{Claim, Error, Gate, RunState, Sample};
 
-use crate::world::{World, event, sample};
+use crate::world::{World, event, profile, sample};
 
 async fn refused(world: &World, run: db::RunId, sample: &Sample) -> String {
     let mut tx = world.db.write().await.unwrap();
@@ -128,17 +128,47 @@ async fn a_claim_that_was_not_evaluated_says_why() {
     };
     let mut tx = world.db.write().await.unwrap();
     for bad in [claim("not-evaluated", None), claim("passed", None)] {
-        let error = db::claim_append(&mut tx, run, &bad).await;
+        let error = db::claims_insert(&mut tx, run, std::slice::from_ref(&bad)).await;
         assert!(matches!(error, Err(Error::Constraint { .. })), "{bad:?}");
     }
     let good = [
         claim("not-evaluated", Some("needs counters")),
         claim("fails", None),
     ];
-    for claim in &good {
-        db::claim_append(&mut tx, run, claim).await.unwrap();
-    }
+    db::claims_insert(&mut tx, run, &good).await.unwrap();
     assert_eq!(db::claims_by_run(&mut tx, run).await.unwrap(), good);
+    let again = [claim("holds", None), claim("fails", None)];
+    db::claims_insert(&mut tx, run, &again).await.unwrap();
+    assert_eq!(db::claims_by_run(&mut tx, run).await.unwrap(), again);
+}
+
+#[tokio::test]
+async fn counters_come_back_as_they_were_and_the_newest_taking_counts() {
+    let world = World::new().await;
+    let run = world.run(1, 2).await;
+    let other = world.run(1, 3).await;
+    let mut tx = world.db.write().await.unwrap();
+    let first = [profile("base"), profile("head")];
+    db::counter_profiles_insert(&mut tx, run, &first)
+        .await
+        .unwrap();
+    let read = db::counter_profiles_by_run(&mut tx, run).await.unwrap();
+    assert_eq!(read, first);
+    let mut later = [profile("base")];
+    later[0].launches[0].values[0].value = 0.0;
+    db::counter_profiles_insert(&mut tx, run, &later)
+        .await
+        .unwrap();
+    let read = db::counter_profiles_by_run(&mut tx, run).await.unwrap();
+    assert_eq!(read, later);
+    let none = db::counter_profiles_by_run(&mut tx, other).await.unwrap();
+    assert_eq!(none, []);
+    for wrong in [f64::NAN, f64::INFINITY, -1.0] {
+        let mut bad = [profile("head")];
+        bad[0].launches[0].values[0].value = wrong;
+        let error = db::counter_profiles_insert(&mut tx, other, &bad).await;
+        assert!(matches!(error, Err(Error::Constraint { .. })), "{wrong}");
+    }
 }
 
 #[tokio::test]

@@ -224,3 +224,31 @@ pub fn whole(artifact: &str) -> db::CommitPack {
         base: None,
     }
 }
+
+/// A profile with one launch.
+pub fn profile(side: &str) -> db::CounterProfile {
+    let value = |metric: &str, value: f64| db::CounterValue {
+        metric: metric.into(),
+        unit: "inst".into(),
+        value,
+    };
+    db::CounterProfile {
+        at: 8,
+        entry: "q_proj".into(),
+        side: side.into(),
+        profiler: Some("Nsight Compute 2025.3.1".into()),
+        absent_json: "[]".into(),
+        failure_json: None,
+        log_artifact: None,
+        launches: vec![db::CounterLaunch {
+            kernel: "mmq_wide".into(),
+            arch: Some("sm_90".into()),
+            grid: "(28, 21, 1)".into(),
+            block: "(256, 1, 1)".into(),
+            values: vec![
+                value("smsp__inst_executed.sum", 189_928_256.0),
+                value("sm__cycles_active.avg", 816_492.93),
+            ],
+        }],
+    }
+}

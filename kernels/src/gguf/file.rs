@@ -29,6 +29,10 @@ impl GgufFile {
             doing: format!("opening {}", path.display()),
             source,
         };
+        // Opening a pipe would wait for its other end.
+        if !std::fs::metadata(path).map_err(io)?.is_file() {
+            return Err(io(std::io::Error::other("it is not a regular file")));
+        }
         let file = File::open(path).map_err(io)?;
         let len = file.metadata().map_err(io)?.len();
         let header = Header::read(BufReader::new(&file), len)?;

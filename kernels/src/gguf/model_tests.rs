@@ -2,8 +2,10 @@
 
 use std::io::Write;
 
+use proptest::prelude::*;
+
 use super::testing::Writer;
-use super::{GgufError, GgufSource, TensorType};
+use super::{GgufError, GgufSource, Header, TensorType};
 use crate::model::{Gate, LayerTensor, ModelShape, Tensor, TensorName, TensorSource};
 use crate::ops::call::{Format, HeadDim};
 
@@ -351,4 +353,77 @@ fn numbers_that_cannot_be_are_refused() {
     }
     let tokens = llama().write(|w| w.u32("tokenizer.ggml.token_type", 1));
     tokens.refused(&["tokenizer.ggml.token_type", "not numbers"]);
+}
+
+/// What is written of a sound model up to its tensors' bytes, and how many bytes those have.
+fn header_of(model: &Model) -> (Vec<u8>, usize) {
+    let mut writer = model.writer.clone();
+    for (name, dims, kind) in &model.tensors {
+        let bytes = kind.bytes(dims.iter().product()).expect("whole blocks");
+        writer = writer.tensor(name, dims, *kind, &vec![0; bytes as usize]);
+    }
+    let mut bytes = writer.bytes();
+    let header = Header::parse(&bytes).expect("sound");
+    let begins = header.tensors().iter().map(|tensor| tensor.begin);
+    let begin = begins.min().expect("tensors") as usize;
+    let data = bytes.len() - begin;
+    bytes.truncate(begin);
+    (bytes, data)
+}
+
+/// What opening a file does, without the file.
+fn open_header(bytes: &[u8], data: usize) -> Result<ModelShape, GgufError> {
+    let header = Header::read(bytes, (bytes.len() + data) as u64)?;
+    let shape = super::architecture::shape(&header, Vec::new())?;
+    super::source::check_tensors(&header, &shape)?;
+    super::Vocabulary::new(&header)?;
+    Ok(shape)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
+
+    #[test]
+    fn damaged_models_are_refused_or_have_a_shape_that_can_be(
+        gemma in any::<bool>(),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+    ) {
+        let model = if gemma { Model::gemma() } else { llama() };
+        let (mut bytes, data) = header_of(&model);
+        prop_assert!(open_header(&bytes, data).is_ok());
+        for (at, value) in damage {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+        }
+        if let Ok(shape) = open_header(&bytes, data) {
+            prop_assert!(shape.check().is_ok());
+            prop_assert!(shape.layers <= 64);
+        }
+    }
+}
+
+#[test]
+fn the_page_lists_what_loads() {
+    let page = include_str!("../../../docs/gguf.md");
+    let line = |label: &str| {
+        let row = page
+            .lines()
+            .find(|line| line.starts_with(&format!("| {label} |")));
+        row.expect("a row").to_owned()
+    };
+    let listed = |names: &[&str]| names.join("`, `");
+    let types = line("tensor types");
+    assert!(
+        types.contains(&listed(&TensorType::ALL.map(TensorType::name))),
+        "{types}"
+    );
+    let architectures = line("architectures");
+    assert!(
+        architectures.contains(&listed(&super::ARCHITECTURES)),
+        "{architectures}"
+    );
+    let sizes = HeadDim::ALL.map(|d| d.get().to_string()).join(", ");
+    assert!(line("head sizes").contains(&sizes));
+    let mib = super::cursor::HEADER_LIMIT >> 20;
+    assert!(page.contains(&format!("more than {mib} MiB")));
 }

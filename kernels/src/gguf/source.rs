@@ -74,7 +74,7 @@ fn factors(file: &GgufFile) -> Result<Vec<f32>, GgufError> {
 }
 
 /// Compares the tensors that are there with those that must be.
-fn check_tensors(header: &Header, shape: &ModelShape) -> Result<(), GgufError> {
+pub(super) fn check_tensors(header: &Header, shape: &ModelShape) -> Result<(), GgufError> {
     let architecture = || header.text("general.architecture").ok().flatten();
     let architecture = || architecture().unwrap_or_default().to_owned();
     let mut expected = std::collections::BTreeSet::from([FACTORS.to_owned()]);

@@ -121,6 +121,9 @@ fn values_are_read_from_the_file_in_pieces() {
 fn a_file_that_is_not_there_is_named() {
     let error = GgufFile::open("/nonexistent/model.gguf".as_ref()).expect_err("no file");
     assert!(error.to_string().contains("/nonexistent/model.gguf"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let error = GgufFile::open(folder.path()).expect_err("a folder");
+    assert!(matches!(error, GgufError::Io { .. }), "{error}");
 }
 
 #[test]

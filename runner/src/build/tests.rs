@@ -198,6 +198,7 @@ fn config_of(command: &str) -> Config {
         parity: vec![],
         identity: None,
         benches: vec![],
+        counters: vec![],
         claims: vec![],
         protocol: Protocol::Pairs(5),
         environment: config::Environment::default(),

@@ -1,7 +1,7 @@
 //! Builds sides in the slot and keeps them ready to be launched.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -136,6 +136,11 @@ impl Workbench {
     /// The path at which both sides are built and run.
     pub fn slot_path(&self) -> PathBuf {
         self.slot.tree()
+    }
+
+    /// The folder of the toolchain's programs.
+    pub fn toolchain_bin(&self) -> Option<&Path> {
+        self.plan.toolchain.bin.as_deref()
     }
 
     /// What was checked out for a side: asserted when it was, and kept with a cached build.

@@ -103,6 +103,8 @@ pub enum Relation {
         op: Comparison,
         /// With what.
         with: Operand,
+        /// How far an equal value may be off; exact in other comparisons.
+        within: Tolerance,
     },
     /// Base is the first value, head the second.
     Transition {
@@ -110,6 +112,8 @@ pub enum Relation {
         from: f64,
         /// Head's value.
         to: f64,
+        /// How far each may be off.
+        within: Tolerance,
     },
     /// Head equals base.
     Unchanged,
@@ -136,6 +140,29 @@ impl Relation {
                 ..
             }
         )
+    }
+}
+
+/// How far a value may be from the one that a claim gives.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Tolerance {
+    /// Not at all.
+    Exact,
+    /// So much.
+    Absolute(f64),
+    /// So many percent of the given value.
+    Percent(f64),
+}
+
+impl Tolerance {
+    /// Whether a value is the given one, within the tolerance.
+    pub fn allows(self, given: f64, value: f64) -> bool {
+        let off = (value - given).abs();
+        match self {
+            Tolerance::Exact => value == given,
+            Tolerance::Absolute(most) => off <= most,
+            Tolerance::Percent(percent) => off <= given.abs() * percent / 100.0,
+        }
     }
 }
 
@@ -209,9 +236,11 @@ pub(super) fn number_text(value: f64) -> String {
 impl fmt::Display for Relation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Relation::Compare { op, with } => write!(f, "{} {with}", op.symbol()),
-            Relation::Transition { from, to } => {
-                write!(f, "{} -> {}", number_text(from), number_text(to))
+            Relation::Compare { op, with, within } => {
+                write!(f, "{} {with}{within}", op.symbol())
+            }
+            Relation::Transition { from, to, within } => {
+                write!(f, "{} -> {}{within}", number_text(from), number_text(to))
             }
             Relation::Unchanged => f.write_str("unchanged"),
             Relation::Down => f.write_str("down"),
@@ -219,6 +248,16 @@ impl fmt::Display for Relation {
             Relation::Change { percent, tolerance } => {
                 write!(f, "{percent:+}% +- {tolerance}%")
             }
+        }
+    }
+}
+
+impl fmt::Display for Tolerance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Tolerance::Exact => Ok(()),
+            Tolerance::Absolute(most) => write!(f, " +- {}", number_text(most)),
+            Tolerance::Percent(percent) => write!(f, " +- {percent}%"),
         }
     }
 }

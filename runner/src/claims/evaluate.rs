@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 
 use sass::Kernel;
 
-use super::ast::{Claim, Metric, Operand, Relation};
+use super::ast::{Claim, Comparison, Metric, Operand, Relation};
+use super::counting::CounterFacts;
 use super::opcodes;
 use super::pairing::{Counterpart, counterpart, lost};
 use super::pattern::{Matcher, function_name};
@@ -24,6 +25,8 @@ pub struct ClaimContext<'a> {
     pub facts: PerSide<&'a [KernelFacts]>,
     /// Occupancy of a kernel of a side; `None` where its launch is not known.
     pub occupancy: &'a dyn Fn(Side, &Kernel) -> Option<LaunchOccupancy>,
+    /// What a profiler counted.
+    pub counters: CounterFacts<'a>,
 }
 
 /// Kernels named one by one in `observed`, before it says how many more there are.
@@ -69,18 +72,18 @@ struct Finding {
     observed: String,
 }
 
-fn not_evaluated(reason: impl Into<String>) -> ClaimOutcome {
+pub(super) fn not_evaluated(reason: impl Into<String>) -> ClaimOutcome {
     ClaimOutcome::NotEvaluated {
         reason: reason.into(),
     }
 }
 
 /// What one kernel says.
-struct Answer {
-    outcome: ClaimOutcome,
-    kernel: String,
-    arch: String,
-    text: String,
+pub(super) struct Answer {
+    pub(super) outcome: ClaimOutcome,
+    pub(super) kernel: String,
+    pub(super) arch: String,
+    pub(super) text: String,
 }
 
 impl Answer {
@@ -102,9 +105,9 @@ impl Answer {
     }
 }
 
-struct Evaluation<'a> {
-    claim: &'a Claim,
-    context: &'a ClaimContext<'a>,
+pub(super) struct Evaluation<'a> {
+    pub(super) claim: &'a Claim,
+    pub(super) context: &'a ClaimContext<'a>,
     facts: &'a PerSide<Facts<'a>>,
     /// Whether the claim's opcode occurs in no kernel of either side.
     nowhere: OnceCell<bool>,
@@ -117,7 +120,10 @@ impl<'a> Evaluation<'a> {
             _ => format!("{} {}", self.claim.metric.label(), self.claim.relation),
         };
         let (outcome, observed) = match Matcher::new(&self.claim.kernel) {
-            Ok(matcher) => self.observe(&matcher),
+            Ok(matcher) => match &self.claim.metric {
+                Metric::Counter { name } => self.counted(name, &matcher),
+                _ => self.observe(&matcher),
+            },
             Err(error) => (not_evaluated(error.to_string()), String::new()),
         };
         Finding {
@@ -154,7 +160,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// The kernels of a side that the claim is about.
-    fn matching(&self, side: Side, matcher: &Matcher) -> Vec<&'a Kernel> {
+    pub(super) fn matching(&self, side: Side, matcher: &Matcher) -> Vec<&'a Kernel> {
         let arch = self.claim.arch.as_deref();
         self.context
             .reports
@@ -166,7 +172,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Why nothing matches, and what there is.
-    fn no_match(&self, matcher: &Matcher, base: &[&Kernel]) -> String {
+    pub(super) fn no_match(&self, matcher: &Matcher, base: &[&Kernel]) -> String {
         let head = &self.context.reports.head.kernels;
         if head.is_empty() {
             return "no kernel matches: head's outputs hold no compiled kernel".to_owned();
@@ -296,7 +302,7 @@ impl<'a> Evaluation<'a> {
             .map_or_else(String::new, |note| format!(" ({note})"))
     }
 
-    fn describe(&self, answers: &[Answer]) -> String {
+    pub(super) fn describe(&self, answers: &[Answer]) -> String {
         let archs: BTreeSet<&str> = answers.iter().map(|a| a.arch.as_str()).collect();
         let names: BTreeSet<&str> = answers.iter().map(|a| a.kernel.as_str()).collect();
         let mut lines: Vec<String> = Vec::new();
@@ -348,7 +354,7 @@ fn code(kernel: &Kernel, base: Counterpart<'_>) -> Answer {
 }
 
 /// Fails if any kernel fails; holds if all hold.
-fn summary(answers: &[Answer]) -> ClaimOutcome {
+pub(super) fn summary(answers: &[Answer]) -> ClaimOutcome {
     let fails = |answer: &Answer| answer.outcome == ClaimOutcome::Fails;
     if answers.iter().any(fails) {
         return ClaimOutcome::Fails;
@@ -362,13 +368,21 @@ fn summary(answers: &[Answer]) -> ClaimOutcome {
 /// Allowance for rounding in the percent arithmetic; far below any tolerance one would write.
 const ROUNDING: f64 = 1e-9;
 
-fn holds(relation: &Relation, base: f64, head: f64) -> bool {
+pub(super) fn holds(relation: &Relation, base: f64, head: f64) -> bool {
     match *relation {
-        Relation::Compare { op, with } => match with {
-            Operand::Number(value) => op.holds(head, value),
-            Operand::Base { offset } => op.holds(head, base + offset),
-        },
-        Relation::Transition { from, to } => base == from && head == to,
+        Relation::Compare { op, with, within } => {
+            let given = match with {
+                Operand::Number(value) => value,
+                Operand::Base { offset } => base + offset,
+            };
+            match op {
+                Comparison::Equal => within.allows(given, head),
+                _ => op.holds(head, given),
+            }
+        }
+        Relation::Transition { from, to, within } => {
+            within.allows(from, base) && within.allows(to, head)
+        }
         Relation::Unchanged => head == base,
         Relation::Down => head < base,
         Relation::Up => head > base,

@@ -1,10 +1,11 @@
 //! Claims: machine-checkable statements about a lever's mechanism. The grammar and the evaluation.
 //!
-//! Pure: text and reports in, evidence out. It must not build, disassemble or measure; what the
-//! reports do not hold (counters, register life ranges) is *not evaluated*, never passed.
+//! Pure: text, reports and profiles in, evidence out. It must not build, disassemble, profile or
+//! measure; what these do not hold is *not evaluated*, never passed.
 //! `docs/claims.md` is the reference for users.
 
 mod ast;
+mod counting;
 mod cursor;
 mod evaluate;
 mod opcodes;
@@ -15,8 +16,11 @@ mod reading;
 mod relation;
 
 #[cfg(test)]
+mod counting_tests;
+#[cfg(test)]
 mod tests;
 
-pub use ast::{Claim, Comparison, KernelPattern, Metric, Operand, Relation};
+pub use ast::{Claim, Comparison, KernelPattern, Metric, Operand, Relation, Tolerance};
+pub use counting::{CounterFacts, counters_named};
 pub use cursor::ClaimError;
 pub use evaluate::{ClaimContext, evaluate};

@@ -1,10 +1,12 @@
 //! From a claim's text to a [`Claim`], or to what is wrong with it and where.
 
+use std::ops::Range;
 use std::str::FromStr;
 
 use super::ast::{Claim, KernelPattern, Metric, Relation};
 use super::cursor::{ClaimError, Cursor, is_word};
-use crate::config::suggestion;
+use crate::config::{nearest, suggestion};
+use crate::counters;
 
 impl FromStr for Claim {
     type Err = ClaimError;
@@ -257,6 +259,28 @@ impl Cursor<'_> {
         )
     }
 
+    /// A named counter, or a metric by the profiler's own name.
+    fn counter(&self, name: String, span: Range<usize>) -> Result<Metric, ClaimError> {
+        if counters::is_time(&name) {
+            return self.error(
+                span,
+                format!("`{name}` is a time, and a time under a profiler is no measurement"),
+                "declare a `Bar:` on a `[[bench]]` for times",
+            );
+        }
+        if counters::find(&name).is_some() || counters::is_raw_metric(&name) {
+            return Ok(Metric::Counter { name });
+        }
+        let known = counters::TABLE.iter().map(|counter| counter.name);
+        let help = match nearest(&name, known) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "`docs/counters.md` lists them; the profiler's own names, such as \
+                     `smsp__inst_executed.sum`, will do too"
+                .to_owned(),
+        };
+        self.error(span, format!("`{name}` is not a counter"), help)
+    }
+
     /// The opcode or counter of metrics that have one.
     fn detail(&mut self, metric: Metric) -> Result<Metric, ClaimError> {
         let (what, example) = match metric {
@@ -281,7 +305,7 @@ impl Cursor<'_> {
         }
         let word = word.to_owned();
         if matches!(metric, Metric::Counter { .. }) {
-            return Ok(Metric::Counter { name: word });
+            return self.counter(word, span);
         }
         let root = word.split('.').next().unwrap_or_default();
         if word.ends_with('.') || word.contains("..") || root.contains(|c: char| c.is_lowercase()) {

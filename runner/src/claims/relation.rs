@@ -1,6 +1,6 @@
 //! The part of a claim that says what must hold.
 
-use super::ast::{Comparison, Metric, Operand, Relation};
+use super::ast::{Comparison, Metric, Operand, Relation, Tolerance};
 use super::cursor::{ClaimError, Cursor, is_word};
 use crate::config::{nearest, number};
 
@@ -51,7 +51,39 @@ impl Cursor<'_> {
         };
         self.skip_blanks();
         let with = self.operand(metric)?;
-        Ok(Relation::Compare { op: *op, with })
+        let before = self.at;
+        let within = self.tolerance(metric)?;
+        if *op != Comparison::Equal && within != Tolerance::Exact {
+            return self.error(
+                before..self.at,
+                format!("a tolerance says nothing beside `{}`", op.symbol()),
+                "it goes with `==` and `->`; add it to the number instead",
+            );
+        }
+        Ok(Relation::Compare {
+            op: *op,
+            with,
+            within,
+        })
+    }
+
+    /// What may follow a value that must be met: `+- N` or `+- N%`.
+    fn tolerance(&mut self, metric: &Metric) -> Result<Tolerance, ClaimError> {
+        let before = self.at;
+        self.skip_blanks();
+        if !self.take("+-") && !self.take("\u{b1}") {
+            self.at = before;
+            return Ok(Tolerance::Exact);
+        }
+        self.skip_blanks();
+        let most = self.quantity(metric)?;
+        let after = self.at;
+        self.skip_blanks();
+        if self.take("%") {
+            return Ok(Tolerance::Percent(most));
+        }
+        self.at = after;
+        Ok(Tolerance::Absolute(most))
     }
 
     fn operand(&mut self, metric: &Metric) -> Result<Operand, ClaimError> {
@@ -65,7 +97,8 @@ impl Cursor<'_> {
     fn offset(&mut self, metric: &Metric) -> Result<Operand, ClaimError> {
         let before = self.at;
         self.skip_blanks();
-        let sign = if self.take("+") {
+        // `+-` begins a tolerance.
+        let sign = if !self.rest().starts_with("+-") && self.take("+") {
             1.0
         } else if self.take("-") || self.take("\u{2212}") {
             -1.0
@@ -153,7 +186,8 @@ impl Cursor<'_> {
         }
         self.skip_blanks();
         let to = self.quantity(metric)?;
-        Ok(Relation::Transition { from, to })
+        let within = self.tolerance(metric)?;
+        Ok(Relation::Transition { from, to, within })
     }
 
     fn change(&mut self) -> Result<Relation, ClaimError> {
@@ -207,6 +241,7 @@ impl Cursor<'_> {
             "base" => Ok(Relation::Compare {
                 op: Comparison::Equal,
                 with: self.offset(metric)?,
+                within: self.tolerance(metric)?,
             }),
             "not" => self.not(metric),
             other => {
@@ -240,7 +275,10 @@ impl Cursor<'_> {
             );
         };
         self.skip_blanks();
-        let with = self.operand(metric)?;
-        Ok(Relation::Compare { op, with })
+        Ok(Relation::Compare {
+            op,
+            with: self.operand(metric)?,
+            within: Tolerance::Exact,
+        })
     }
 }

@@ -57,6 +57,16 @@ fn claims_and_how_they_are_written_back() {
             "counter k shared_ld_conflicts 524,288 -> 0",
             "counter k shared_ld_conflicts 524,288 -> 0",
         ),
+        (
+            "counter k shared_ld_conflicts 524,288 -> 0 \u{b1} 100",
+            "counter k shared_ld_conflicts 524,288 -> 0 +- 100",
+        ),
+        (
+            "counter k smsp__inst_executed.sum base+-0.5 %",
+            "counter k smsp__inst_executed.sum == base +- 0.5%",
+        ),
+        ("smem k == 44 KiB +- 1K", "smem k == 45,056 +- 1,024"),
+        ("regs k base + 2 +- 1", "regs k == base + 2 +- 1"),
         ("live k <= 120", "live k <= 120"),
     ] {
         let claim = parse(text);
@@ -89,6 +99,18 @@ fn wrong_claims_say_where_and_what_to_write() {
         ("sass k lds.64 == 0", 8, &["`LDS.64`"]),
         ("sass k LDS. == 0", 8, &["`LDS`"]),
         ("counter k <= 3", 11, &["counter should be named"]),
+        (
+            "counter k shared_ld_conflict == 0",
+            11,
+            &["not a counter", "`shared_ld_conflicts`"],
+        ),
+        ("counter k duration down", 11, &["is a time", "`Bar:`"]),
+        ("counter k gpu__time_duration.sum down", 11, &["is a time"]),
+        ("counter k qqq == 0", 11, &["docs/counters.md"]),
+        ("regs k <= 3 +- 1", 12, &["beside `<=`"]),
+        ("regs k != 3 +- 1%", 12, &["beside `!=`"]),
+        ("regs k == 3 +- ", 16, &["number should stand"]),
+        ("regs k unchanged +- 3", 18, &["left over"]),
         ("regs k @121 <= 3", 9, &["`@sm_121`"]),
         ("regs k<= 3", 7, &["not closed", "blank"]),
         ("regs \"k <= 3", 6, &["does not end"]),
@@ -128,7 +150,11 @@ fn number() -> impl Strategy<Value = f64> {
 fn metric() -> impl Strategy<Value = Metric> {
     prop_oneof![
         "[A-Z][A-Z0-9]{0,6}(\\.[A-Za-z0-9_]{1,5}){0,3}".prop_map(|opcode| Metric::Sass { opcode }),
-        "[a-z_]{1,8}_[a-z0-9.]{1,8}".prop_map(|name| Metric::Counter { name }),
+        "[a-z]{1,4}__[a-z_]{1,8}(\\.[a-z_]{1,5}){0,2}".prop_map(|name| Metric::Counter { name }),
+        proptest::sample::select(vec!["shared_ld_conflicts", "instructions", "stall_barrier"])
+            .prop_map(|name| Metric::Counter {
+                name: name.to_owned()
+            }),
         Just(Metric::Registers),
         Just(Metric::Spills),
         Just(Metric::Stack),
@@ -153,6 +179,14 @@ fn kernel() -> impl Strategy<Value = KernelPattern> {
     ]
 }
 
+fn tolerance() -> impl Strategy<Value = Tolerance> {
+    prop_oneof![
+        Just(Tolerance::Exact),
+        number().prop_map(Tolerance::Absolute),
+        number().prop_map(Tolerance::Percent),
+    ]
+}
+
 fn relation() -> impl Strategy<Value = Relation> {
     let comparison = prop_oneof![
         Just(Comparison::Equal),
@@ -169,8 +203,19 @@ fn relation() -> impl Strategy<Value = Relation> {
         }),
     ];
     prop_oneof![
-        (comparison, operand).prop_map(|(op, with)| Relation::Compare { op, with }),
-        (number(), number()).prop_map(|(from, to)| Relation::Transition { from, to }),
+        (comparison, operand, tolerance()).prop_map(|(op, with, within)| Relation::Compare {
+            op,
+            with,
+            within: match op {
+                Comparison::Equal => within,
+                _ => Tolerance::Exact,
+            },
+        }),
+        (number(), number(), tolerance()).prop_map(|(from, to, within)| Relation::Transition {
+            from,
+            to,
+            within,
+        }),
         Just(Relation::Unchanged),
         Just(Relation::Down),
         Just(Relation::Up),
@@ -309,6 +354,7 @@ fn evaluate_one(
             head: facts,
         },
         occupancy: &occupancy,
+        counters: CounterFacts::Unavailable("there is no profiler"),
     };
     let claims = [RegisteredClaim {
         text: text.to_owned(),
@@ -391,8 +437,13 @@ fn a_kernel_that_does_not_exist_fails_and_the_nearest_is_named() {
         "no kernel matches; there is `mmq_nb`"
     );
     assert!(fails("regs mmq_nb @sm_90 <= 255", &reports).contains("there for sm_121"));
-    // Also where the metric itself could not be evaluated here.
-    fails("counter mmq_bn conflicts == 0", &reports);
+    // A kernel may be a library's, so a claim on counters stays open until launches were watched.
+    let evidence = evaluate_one("counter mmq_bn instructions down", &reports, &[]);
+    assert!(matches!(
+        evidence.outcome,
+        ClaimOutcome::NotEvaluated { .. }
+    ));
+    assert!(evidence.observed.contains("nearest: `mmq_nb`"));
     let empty = PerSide::default();
     assert!(fails("regs mmq_nb <= 255", &empty).contains("no compiled kernel"));
 }
@@ -552,6 +603,7 @@ fn occupancy_of_an_unknown_launch_is_not_evaluated() {
             head: &[],
         },
         occupancy: &|_, _| None,
+        counters: CounterFacts::Pending,
     };
     let claims = [RegisteredClaim {
         text: "occupancy mmq_nb >= 2".to_owned(),

@@ -7,6 +7,7 @@ mod check;
 mod compare;
 mod context;
 mod correct;
+mod counters;
 mod decide;
 mod demo;
 mod dirs;
@@ -66,6 +67,8 @@ enum Command {
     Decide(decide::Args),
     /// Record a correction of a figure; the earlier one stays.
     Correct(correct::Args),
+    /// Profile both sides with Nsight Compute, and add that to a recorded run.
+    Counters(counters::Args),
     /// Write the campaign index: static pages that work from disk.
     Index(index::Args),
     /// Rebuild and repeat a recorded run from its record.
@@ -128,6 +131,7 @@ async fn dispatch(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Compare(args) => compare::run(args, &context).await,
         Command::Decide(args) => decide::run(args, &context).await,
         Command::Correct(args) => correct::run(args, &context).await,
+        Command::Counters(args) => counters::run(args, &context).await,
         Command::Index(args) => index::run(args, &context).await,
         Command::Replay(args) => replay::run(args, &context).await,
         Command::Gc(args) => gc::run(args, &context).await,

@@ -9,7 +9,7 @@ use super::{Bench, Extract, FigureRule, Identity, NamedFormat, Parity, Probe};
 use crate::model::{Bar, Better};
 
 /// Time limit for one launch where none is given, seconds.
-const LAUNCH_S: u64 = 600;
+pub(super) const LAUNCH_S: u64 = 600;
 /// Tokens that identity promises where no number is given: greedy-32.
 const TOKENS: u64 = 32;
 /// Untimed runs inside a harness's launch where no number is given.
@@ -75,7 +75,11 @@ impl<'a> Context<'_, 'a> {
 }
 
 /// A name that is unique among its kind.
-fn name(section: &Section<'_>, taken: &mut Vec<String>, example: &str) -> Option<String> {
+pub(super) fn name(
+    section: &Section<'_>,
+    taken: &mut Vec<String>,
+    example: &str,
+) -> Option<String> {
     let item = section.required("name", example)?;
     let text = item.filled()?;
     let name = text.get_ref();

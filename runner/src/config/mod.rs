@@ -7,6 +7,7 @@
 mod bar;
 pub(crate) mod canonical;
 mod commands;
+mod counters;
 mod detect;
 mod diagnostic;
 mod file;

@@ -9,7 +9,7 @@ use super::diagnostic::{ConfigErrors, Sink, suggestion};
 use super::reader::{Item, Section, Text};
 use super::schema;
 use super::values;
-use super::{Campaign, Config, Cuda, Device, DeviceKind, Toolchain, items, sections};
+use super::{Campaign, Config, Cuda, Device, DeviceKind, Toolchain, counters, items, sections};
 use crate::claims::Claim;
 
 /// The pinned toolchains that the runner can install.
@@ -57,6 +57,7 @@ fn config(root: &Section<'_>) -> Option<Config> {
     let parity = items::parity(&context);
     let identity = items::identity(&context);
     let benches = items::benches(&context);
+    let counters = counters::counters(root);
     let protocol = sections::protocol(root);
     let environment = sections::environment_section(root);
     let limits = sections::limits(root);
@@ -71,6 +72,7 @@ fn config(root: &Section<'_>) -> Option<Config> {
         parity,
         identity,
         benches,
+        counters,
         claims,
         protocol: protocol?,
         environment,

@@ -43,7 +43,7 @@ macro_rules! table {
 
 table!(ROOT, "", false, [
     "campaign", "toolchain", "device", "build", "kernel", "harness", "parity", "identity",
-    "bench", "protocol", "environment", "limits",
+    "bench", "counters", "protocol", "environment", "limits",
 ], later ["ruler", "variant", "reference"]);
 table!(
     CAMPAIGN,
@@ -112,6 +112,20 @@ table!(
         "inner",
     ]
 );
+table!(
+    COUNTERS,
+    "counters",
+    true,
+    [
+        "name",
+        "command",
+        "kernels",
+        "launches",
+        "metrics",
+        "env",
+        "timeout_s"
+    ]
+);
 table!(VALUE, "value", false, ["regex", "json", "format", "select"]);
 table!(
     PROTOCOL,
@@ -137,6 +151,7 @@ pub(super) static ALL: &[&Table] = &[
     &FIGURE,
     &IDENTITY,
     &BENCH,
+    &COUNTERS,
     &VALUE,
     &PROTOCOL,
     &ENVIRONMENT,

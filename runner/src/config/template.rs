@@ -302,6 +302,14 @@ fn benches(text: &mut String, build: &Build) {
 #bar = \"<= 2.1 ms\"
 #warmup = 2
 #inner = 8
+
+# What Nsight Compute counts on both sides, as evidence for claims such as
+# `Claim: counter q_proj shared_ld_conflicts == 0`: a command that launches the kernel once.
+#[[counters]]
+#name = \"q_proj\"
+#command = [{program}, \"--launch\", \"q_proj\"]
+#kernels = \"q_proj\"
+#launches = 1
 ",
             program = quoted(&build.program)
         ),
@@ -438,6 +446,7 @@ mod tests {
             let full = read(&uncommented);
             assert_eq!(full.build.command, config.build.command);
             assert_eq!(full.benches.len(), 2);
+            assert_eq!(full.counters.len(), 1);
             assert_eq!(full.parity[0].figures.len(), 1);
             assert_eq!(full.kernels.len(), 1);
             assert!(full.harness.is_some() && full.identity.is_some());

@@ -178,6 +178,20 @@ warmup = 3
 inner = 16
 env = {}
 
+[[counters]]
+name = "q_proj"
+command = ["./engine", "--launch", "q_proj"]
+kernels = "^mmq_(wide|nb)"
+launches = 3
+metrics = ["shared_ld_conflicts_sass", "lts__t_bytes.sum"]
+env = { ENGINE_SEED = "1" }
+timeout_s = 900
+
+[[counters]]
+name = "down"
+command = "./engine --launch down"
+kernels = "mmq_nb"
+
 [protocol]
 samples = 45
 
@@ -228,6 +242,16 @@ fn every_key_is_read() {
     );
     assert_eq!(config.benches[2].better, Better::Lower);
     assert_eq!((config.benches[3].warmup, config.benches[3].inner), (3, 16));
+    let counters = &config.counters;
+    assert_eq!(counters[0].kernels, "^mmq_(wide|nb)");
+    assert_eq!((counters[0].launches, counters[0].timeout_s), (3, 900));
+    assert_eq!(
+        counters[0].metrics,
+        ["shared_ld_conflicts_sass", "lts__t_bytes.sum"]
+    );
+    assert_eq!(counters[0].env["ENGINE_SEED"], "1");
+    assert_eq!((counters[1].launches, counters[1].timeout_s), (1, 600));
+    assert!(counters[1].metrics.is_empty());
     assert_eq!(config.protocol, Protocol::Samples(45));
     assert_eq!(config.environment.set["ENGINE_MMQ"], "1");
     assert_eq!(config.limits.output_bytes, 1 << 20);
@@ -723,4 +747,68 @@ proptest::proptest! {
             }
         }
     }
+}
+
+#[test]
+fn counters() {
+    let one = "[[counters]]\nname = \"q\"\ncommand = \"./e\"\nkernels = \"k\"\n";
+    assert_eq!(good(&with(one)).counters.len(), 1);
+    for (line, parts) in [
+        ("launches = 0", &["at least 1", "at most 100"][..]),
+        ("launches = 101", &["at most 100"]),
+        (
+            "metrics = [\"shared_ld_conflict\"]",
+            &["did you mean `shared_ld_conflicts`?"],
+        ),
+        ("metrics = [\"--set\"]", &["neither a counter nor a metric"]),
+        (
+            "metrics = [\"a__b.sum,c__d.sum\"]",
+            &["neither a counter nor a metric"],
+        ),
+        ("metrics = [\"duration\"]", &["no measurement"]),
+        (
+            "metrics = [\"gpu__time_duration.avg\"]",
+            &["no measurement"],
+        ),
+        ("metrics = [\"a__b.sum\", \"a__b.sum\"]", &["listed twice"]),
+        ("metric = []", &["did you mean `metrics`?"]),
+    ] {
+        let errors = errors(&format!("{one}{line}\n"));
+        assert_eq!(errors.len(), 1, "{line}");
+        let shown = errors[0].to_string();
+        for part in parts {
+            assert!(shown.contains(part), "{line}: {shown}");
+        }
+    }
+    let missing = errors("[[counters]]\nname = \"q\"\n");
+    let shown = ConfigErrors(missing).to_string();
+    assert!(
+        shown.contains("no `command`") && shown.contains("no `kernels`"),
+        "{shown}"
+    );
+    let broken = errors(&one.replace("\"k\"", "\"(\""));
+    assert!(broken[0].to_string().contains("not a regular expression"));
+    assert_eq!(
+        errors(&format!("{one}{one}")).len(),
+        1,
+        "the name is used twice"
+    );
+}
+
+/// A config from before `[[counters]]` existed keeps its hash: earlier windows stay comparable.
+#[test]
+fn a_config_without_counters_is_stored_as_before() {
+    let stored = serde_json::to_string(&good(MINIMAL)).expect("plain data");
+    assert!(!stored.contains("counters"), "{stored}");
+    let read: Config = serde_json::from_str(&stored).expect("plain data");
+    assert_eq!(read, good(MINIMAL));
+}
+
+/// The example of `docs/counters.md`.
+#[test]
+fn the_example_of_the_document_on_counters_is_right() {
+    let document = include_str!("../../../docs/counters.md");
+    let example = document.split("```toml\n").nth(1).expect("an example");
+    let example = example.split("```").next().expect("its end");
+    assert_eq!(good(&with(example)).counters.len(), 1);
 }

@@ -27,6 +27,10 @@ pub struct Config {
     pub identity: Option<Identity>,
     /// `[[bench]]`.
     pub benches: Vec<Bench>,
+    /// `[[counters]]`. Left out where there are none, so that the hash of a config from before
+    /// they existed stays what it was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counters: Vec<Counters>,
     /// `claims = […]` of `[campaign]`: claims that hold for every lever.
     pub claims: Vec<String>,
     /// `[protocol]`.
@@ -251,6 +255,25 @@ pub struct Bench {
     pub warmup: u32,
     /// Timed inner runs, of which the harness gives the median; 8 by default.
     pub inner: u32,
+}
+
+/// `[[counters]]`: a command whose kernels are profiled on both sides.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Name, for people.
+    pub name: String,
+    /// What launches the kernels; run once per side under the profiler.
+    pub command: CommandLine,
+    /// Regular expression on the functions' names, without parameters.
+    pub kernels: String,
+    /// How many of the matching launches are profiled, the first ones; 1 by default.
+    pub launches: u32,
+    /// Counters and the profiler's own metrics besides those that are always taken.
+    pub metrics: Vec<String>,
+    /// Extra environment.
+    pub env: BTreeMap<String, String>,
+    /// Time limit, seconds; 600 by default. A profiled launch takes many times as long.
+    pub timeout_s: u64,
 }
 
 /// `[protocol]`: how many samples. (The sequential protocol takes its place here.)

@@ -124,6 +124,21 @@ pub(super) fn device(config: &Config) -> Vec<Finding> {
     findings
 }
 
+/// The profiler, where the campaign takes counters.
+pub(super) async fn profiler(config: &Config) -> Option<Finding> {
+    if config.counters.is_empty() {
+        return None;
+    }
+    Some(match crate::counters::find_profiler(None).await {
+        Ok(profiler) => Finding::ok("profiler", profiler.description()),
+        Err(failure) => Finding::warn(
+            "profiler",
+            crate::counters::failure_words(&failure),
+            "without it claims on counters stay open",
+        ),
+    })
+}
+
 /// Whether users may read performance counters, by the driver's parameters.
 fn counters(params: &str) -> Option<Finding> {
     let value = params

@@ -88,6 +88,7 @@ pub async fn examine(request: &Request<'_>) -> Vec<Finding> {
     if let Some(config) = config {
         findings.extend(host::build_tools(config));
         findings.extend(host::device(config));
+        findings.extend(host::profiler(config).await);
     }
     let needed = config.map_or(0, |config| config.limits.free_disk_bytes);
     for (topic, folder) in [

@@ -82,6 +82,7 @@ fn fault_words(fault: &Fault) -> String {
         Stage::Build => "build",
         Stage::Inspect => "inspection",
         Stage::Gates => "gates",
+        Stage::Counters => "counters",
         Stage::Measure => "measurement",
     };
     let side = fault.side.map_or(String::new(), |s| format!(" of {s}"));

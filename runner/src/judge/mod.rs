@@ -10,7 +10,7 @@
 //! 4. launches that failed for good, by who is at fault
 //! 5. rounds without a lever: MEASURED, ANALYSED
 //! 6. a verified revert: REVERTED; identical machine code: NO CHANGE
-//! 7. claims that fail: REVERTED; gates: BROKEN, or ENV-INVALID where base does not pass either
+//! 7. claims that fail, those on counters included: REVERTED; gates: BROKEN, or ENV-INVALID where base does not pass either
 //! 8. no device: NOT MEASURED
 //! 9. too few pairs, or a base outside its history: ENV-INVALID
 //! 10. what the benches say: LANDED, LANDED (sub-bar), REVERTED, INCONCLUSIVE
@@ -22,6 +22,7 @@
 mod benches;
 mod checks;
 mod code;
+mod counters;
 mod decide;
 mod established;
 mod faults;
@@ -82,6 +83,11 @@ pub fn settled_by_gates(evidence: &Evidence) -> bool {
     code::gates(evidence, &mut Reasons::default()).is_some()
 }
 
+/// Whether the verdict is settled by launches that failed for good: nothing more is launched.
+pub fn settled_by_launches(evidence: &Evidence) -> bool {
+    faults::launches(evidence, &mut Reasons::default()).is_some()
+}
+
 fn rule(evidence: &Evidence, benches: &[BenchJudgement], reasons: &mut Reasons) -> Ruling {
     let e = evidence;
     faults::registration(e, reasons)
@@ -119,6 +125,7 @@ fn remarks(
     reasons: &mut Reasons,
 ) {
     checks::too_equal(evidence, benches, reasons);
+    counters::remarks(evidence, reasons);
     for note in &evidence.notes {
         reasons.note(note.clone());
     }

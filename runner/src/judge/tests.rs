@@ -189,6 +189,7 @@ fn lever(effects: &[f64]) -> Evidence {
             id: "GPU-1".to_owned(),
         },
         benches: vec![pairs("prefill", effects)],
+        counters: Vec::new(),
         faults: Vec::new(),
         notes: Vec::new(),
         interrupted: false,
@@ -513,6 +514,7 @@ fn faults_of_machine_and_apparatus_are_env_invalid() {
         (Stage::Checkout, "checkout of head"),
         (Stage::Toolchain, "toolchain of head"),
         (Stage::Inspect, "inspection of head"),
+        (Stage::Counters, "counters of head"),
         (Stage::Measure, "measurement of head"),
     ] {
         let judgement = changed(|e| {
@@ -731,6 +733,98 @@ fn a_failing_claim_refutes_the_mechanism() {
         &["mechanism refuted: claim `sass mmq LDS.64 == 0` fails: expected == 0, observed 32"],
     );
     expect_reason(&judgement, Weight::Note, "1 of 2 claims holds");
+}
+
+/// A profile of one side that failed so.
+fn unprofiled(side: Side, failure: Option<ProfileFailure>) -> CounterProfile {
+    CounterProfile {
+        entry: "q_proj".to_owned(),
+        side,
+        at: UnixMillis(0),
+        profiler: None,
+        launches: Vec::new(),
+        absent: Vec::new(),
+        failure,
+        log: None,
+    }
+}
+
+#[test]
+fn counters_that_could_not_be_taken_decide_nothing_and_are_told_once() {
+    let missing = || ProfileFailure::Missing {
+        detail: "there is no `ncu` on PATH".to_owned(),
+    };
+    let crashed = || ProfileFailure::Command {
+        failure: Failure::Exit { code: 3 },
+        said: None,
+    };
+    // (base's failure, head's, the weight and words of what is said of it, how often)
+    type Row = (
+        Option<ProfileFailure>,
+        Option<ProfileFailure>,
+        Weight,
+        &'static str,
+        usize,
+    );
+    let rows: [Row; 5] = [
+        (
+            Some(missing()),
+            Some(missing()),
+            Weight::Note,
+            "no counters: the profiler",
+            1,
+        ),
+        (
+            Some(ProfileFailure::NotPermitted),
+            Some(ProfileFailure::NotPermitted),
+            Weight::Note,
+            "NVreg_RestrictProfilingToAdminUsers=0",
+            1,
+        ),
+        (
+            None,
+            Some(crashed()),
+            Weight::Warning,
+            "on head, while base's works",
+            1,
+        ),
+        (
+            Some(crashed()),
+            Some(crashed()),
+            Weight::Note,
+            "exited with status 3",
+            2,
+        ),
+        (Some(crashed()), None, Weight::Note, "q_proj on base", 1),
+    ];
+    for (base, head, weight, words, times) in rows {
+        let judgement = changed(|e| {
+            e.counters = vec![unprofiled(Side::Base, base), unprofiled(Side::Head, head)];
+        });
+        assert_eq!(judgement.verdict, Verdict::Landed, "{words}");
+        let said = judgement.reasons.iter().filter(|r| r.text.contains(words));
+        let weights: Vec<Weight> = said.map(|r| r.weight).collect();
+        assert_eq!(
+            weights,
+            vec![weight; times],
+            "{words}: {:#?}",
+            judgement.reasons
+        );
+    }
+    // A claim that stays open for that reason has said it already.
+    let judgement = changed(|e| {
+        e.counters = vec![unprofiled(Side::Base, Some(missing()))];
+        let reason = format!(
+            "q_proj on base: {}",
+            crate::counters::failure_words(&missing())
+        );
+        e.claims.push(claim(ClaimOutcome::NotEvaluated { reason }));
+    });
+    let said = judgement
+        .reasons
+        .iter()
+        .filter(|r| r.text.contains("no `ncu`"));
+    assert_eq!(said.count(), 1, "{:#?}", judgement.reasons);
 }
 
 #[test]

@@ -183,6 +183,7 @@ pub(crate) fn config(benches: Vec<Bench>) -> Config {
         parity: Vec::new(),
         identity: None,
         benches,
+        counters: Vec::new(),
         claims: Vec::new(),
         protocol: Protocol::Pairs(3),
         environment: Environment::default(),

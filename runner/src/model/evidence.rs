@@ -367,6 +367,8 @@ pub enum Stage {
     Inspect,
     /// Parity and identity.
     Gates,
+    /// Hardware counters.
+    Counters,
     /// Benches.
     Measure,
 }
@@ -443,6 +445,9 @@ pub struct Evidence {
     pub device: DeviceState,
     /// The benches.
     pub benches: Vec<BenchEvidence>,
+    /// What a profiler counted; empty where nothing was profiled.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counters: Vec<super::CounterProfile>,
     /// Faults outside single gates and samples.
     pub faults: Vec<Fault>,
     /// What a reader should know about how the run was set up: where the config came from, what of

@@ -3,11 +3,13 @@
 //! Plain data with serde; no I/O, no clock, no statistics. Everything here is stored in the
 //! record, so a change of shape is a change of [`SCHEMA_VERSION`].
 
+mod counters;
 mod evidence;
 mod ids;
 mod registration;
 mod verdict;
 
+pub use counters::*;
 pub use evidence::*;
 pub use ids::*;
 pub use registration::*;

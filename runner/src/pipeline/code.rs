@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::stages::Stages;
 use crate::build::{BuildError, Workbench};
+use crate::claims::CounterFacts;
 use crate::inspect;
 use crate::model::{BuildEvidence, CommitInfo, PerSide, RevertEvidence, Sha, Side, Stage};
 use crate::record::{BuildRecord, Inspected, now};
@@ -233,21 +234,15 @@ impl Stages<'_> {
         Ok((parent, report))
     }
 
+    /// Evaluates the claims on the compiled code; those on counters stay open until these are
+    /// taken.
     pub(super) async fn evaluate_claims(&mut self) -> anyhow::Result<()> {
-        let Some(code) = &self.evidence.code else {
-            return Ok(());
+        let counters = super::counters::before_taking(&self.evidence);
+        let facts = match &counters {
+            Ok(()) => CounterFacts::Pending,
+            Err(why) => CounterFacts::Unavailable(why),
         };
-        let facts: &[_] = &self.prepared.config.kernels;
-        let launches = inspect::LaunchFacts::new(facts)?;
-        let context = crate::claims::ClaimContext {
-            reports: &code.reports,
-            facts: PerSide {
-                base: facts,
-                head: facts,
-            },
-            occupancy: &|_, kernel| inspect::kernel_occupancy(kernel, &launches),
-        };
-        let claims = crate::claims::evaluate(&self.evidence.registration.claims, &context);
+        let claims = super::counters::evaluated(&self.evidence, facts)?;
         self.recorder.claims(&claims).await?;
         self.evidence.claims = claims;
         Ok(())

@@ -1,4 +1,4 @@
-//! The stages that need the device: gates and benches.
+//! The stages that need the device: gates, counters and benches.
 
 use super::stages::Stages;
 use crate::build::Workbench;
@@ -7,7 +7,7 @@ use crate::measure::Measurement;
 use crate::model::{DeviceState, Evidence, GateOutcome, Stage};
 
 impl Stages<'_> {
-    /// Gates and benches, with the device to ourselves.
+    /// Gates, counters and benches, with the device to ourselves.
     pub(super) async fn on_device(&mut self, bench: &mut Workbench) -> anyhow::Result<()> {
         let DeviceState::Present { id, .. } = &self.evidence.device else {
             return Ok(());
@@ -35,6 +35,22 @@ impl Stages<'_> {
         if stopped {
             return Ok(());
         }
+        let counters_first = self.claims_need_counters();
+        if counters_first {
+            self.take_counters(bench).await?;
+            if crate::judge::settled_by_code(&self.evidence) {
+                return Ok(());
+            }
+        }
+        self.measure(bench).await?;
+        if counters_first || crate::judge::settled_by_launches(&self.evidence) {
+            return Ok(());
+        }
+        self.take_counters(bench).await
+    }
+
+    async fn measure(&mut self, bench: &mut Workbench) -> anyhow::Result<()> {
+        let config = &self.prepared.config;
         self.begin(Stage::Measure, None).await?;
         let plan = crate::stats::plan(&config.benches, config.protocol, self.seed);
         let what = Measurement {

@@ -5,9 +5,11 @@
 //! in the modules called here.
 
 mod code;
+mod counters;
 mod device;
 mod interrupted;
 mod prepare;
+mod profile;
 mod runtime;
 mod stages;
 
@@ -22,7 +24,9 @@ use crate::progress::Progress;
 use crate::record::{CommitPack, Records, RunId, RunStart};
 use crate::{machine, toolchain};
 
+pub use counters::claims_with;
 pub use prepare::{Prepared, Recipe, prepare};
+pub use profile::{Profiling, profile};
 
 /// What was asked for.
 #[derive(Debug, Clone, Default)]

@@ -77,6 +77,7 @@ impl Records {
             revert: document(conn, id, "revert").await?,
             gates: load_gates(conn, id).await?,
             claims: load_claims(conn, id).await?,
+            counters: super::counters::load(conn, id).await?,
             device: document(conn, id, "device")
                 .await?
                 .unwrap_or_else(unknown_device),
@@ -463,7 +464,11 @@ async fn load_decision(conn: &mut db::Conn, run: RunId) -> Result<Option<Decisio
 }
 
 /// A stored word as the enum that serde spells so.
-fn word<T: serde::de::DeserializeOwned>(run: RunId, what: &'static str, text: &str) -> Result<T> {
+pub(super) fn word<T: serde::de::DeserializeOwned>(
+    run: RunId,
+    what: &'static str,
+    text: &str,
+) -> Result<T> {
     serde_json::from_value(serde_json::Value::String(text.to_owned())).map_err(|error| {
         RecordError::Unreadable {
             run,

@@ -7,6 +7,7 @@
 mod after;
 mod begin;
 mod convert;
+mod counters;
 mod describe;
 mod find;
 mod load;

@@ -144,6 +144,9 @@ impl Records {
         for sample in evidence.benches.iter().flat_map(|bench| &bench.samples) {
             wanted.extend(sample.failure.as_ref().and(sample.log.as_ref()));
         }
+        for profile in &evidence.counters {
+            wanted.extend(profile.failure.as_ref().and(profile.log.as_ref()));
+        }
         wanted.sort_by(|a, b| a.0.cmp(&b.0));
         wanted.dedup();
         wanted

@@ -6,7 +6,7 @@ use super::begin::commit_row;
 use super::convert::{json, tag};
 use super::{Records, Result, RunId, now};
 use crate::model::{
-    ArtifactHash, BuildEvidence, ClaimEvidence, ClaimOutcome, CodeEvidence, CommitInfo,
+    ArtifactHash, BuildEvidence, ClaimEvidence, CodeEvidence, CommitInfo, CounterProfile,
     DeviceState, Fault, GateEvidence, GateOutcome, Judgement, RevertEvidence, Sample, Side, Stage,
     UnixMillis,
 };
@@ -258,24 +258,21 @@ impl Recorder {
         Ok(tx.commit().await?)
     }
 
-    /// Stores the evaluated claims.
+    /// Stores an evaluation of all claims; it counts from now on.
     pub async fn claims(&self, claims: &[ClaimEvidence]) -> Result<()> {
         let mut tx = self.begin().await?;
-        for claim in claims {
-            let reason = match &claim.outcome {
-                ClaimOutcome::NotEvaluated { reason } => Some(reason.clone()),
-                ClaimOutcome::Holds | ClaimOutcome::Fails => None,
-            };
-            let row = db::Claim {
-                text: claim.text.clone(),
-                source: tag(&claim.source, ""),
-                outcome: tag(&claim.outcome, "outcome"),
-                expected: claim.expected.clone(),
-                observed: claim.observed.clone(),
-                reason,
-            };
-            db::claim_append(&mut tx, self.run, &row).await?;
-        }
+        super::counters::insert_claims(&mut tx, self.run, claims).await?;
+        Ok(tx.commit().await?)
+    }
+
+    /// Stores profiles, and the claims as evaluated with them.
+    pub async fn counters(
+        &self,
+        profiles: &[CounterProfile],
+        claims: &[ClaimEvidence],
+    ) -> Result<()> {
+        let mut tx = self.begin().await?;
+        super::counters::insert(&mut tx, self.run, profiles, claims).await?;
         Ok(tx.commit().await?)
     }
 

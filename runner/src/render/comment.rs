@@ -19,8 +19,9 @@ const VISIBLE_KERNELS: usize = 20;
 const ERROR_LINES: usize = 4;
 
 /// The sections that may be left out, the most dispensable first: key in the template, and title.
-const SECTIONS: [(&str, &str); 12] = [
+const SECTIONS: [(&str, &str); 13] = [
     ("samples", "sample counts"),
+    ("counters", "hardware counters"),
     ("census", "instruction census"),
     ("logs", "log excerpts"),
     ("setup", "commands and environment"),
@@ -122,6 +123,7 @@ fn has_section(lever: &LeverView, key: &str) -> bool {
         "setup" => !lever.setup.is_empty(),
         "machine" => !lever.machine.is_empty() || !lever.toolchain.is_empty(),
         "more_kernels" => kernels > VISIBLE_KERNELS,
+        "counters" => !lever.counters.kernels.is_empty() || !lever.counters.notes.is_empty(),
         "kernels" => kernels > 0,
         "gates" => !lever.gates.rows.is_empty(),
         "claims" => !lever.claims.rows.is_empty(),

@@ -27,4 +27,5 @@ pub use corrected::{Shown, ShownBench, shown};
 pub use engine::RenderError;
 pub use input::{CorrectionNote, LeverInput, LogExcerpt, RoundBench, RoundRow};
 pub use pages::{IndexInput, index_page, lever_page};
+pub(crate) use view::counters_view;
 pub use view::{CompareView, LeverView, compare_view, lever_view};

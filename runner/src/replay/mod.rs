@@ -67,7 +67,7 @@ pub async fn replay(
 }
 
 /// What the pipeline needs, from the record.
-async fn prepared(
+pub(crate) async fn prepared(
     original: &StoredRun,
     repository: Option<Repository>,
     records: &Records,
@@ -147,7 +147,8 @@ fn object_format(sha: &Sha) -> &'static str {
     }
 }
 
-fn stored_builds(original: &StoredRun) -> anyhow::Result<PerSide<BuildEvidence>> {
+/// Both sides' stored builds; an error names the side that has none.
+pub(crate) fn stored_builds(original: &StoredRun) -> anyhow::Result<PerSide<BuildEvidence>> {
     let of = |side: Side| {
         original
             .evidence

@@ -45,6 +45,7 @@ pub fn show_summary(lever: &LeverView, layout: Layout) -> String {
     out.census(lever);
     out.claims(lever);
     out.gates(lever);
+    out.counters(&lever.counters);
     out.registration(lever);
     out.builds(lever);
     out.facts("Machine", &lever.machine_brief);

@@ -216,6 +216,7 @@ pub(crate) fn stage_word(stage: Stage) -> &'static str {
         Stage::Build => "build",
         Stage::Inspect => "inspect",
         Stage::Gates => "gates",
+        Stage::Counters => "counters",
         Stage::Measure => "measure",
     }
 }

@@ -10,6 +10,7 @@ use super::code::{DeltaView, delta_view};
 use super::commits::{
     CommitView, CorrectionView, DecisionView, RegistrationView, registration_view,
 };
+use super::counters::{CountersView, counters_view};
 use super::gates::{
     ClaimsView, FaultView, GatesView, LogView, claims_view, fault_view, gates_view, log_view,
 };
@@ -92,6 +93,8 @@ pub struct LeverView {
     pub claims: ClaimsView,
     /// The gates.
     pub gates: GatesView,
+    /// What a profiler counted.
+    pub counters: CountersView,
     /// Set when head is a revert.
     pub revert: Option<RevertView>,
     /// Faults outside single gates and samples.
@@ -203,6 +206,7 @@ pub fn lever_view(input: &LeverInput<'_>) -> LeverView {
             .unwrap_or_default(),
         claims: claims_view(&evidence.claims),
         gates: gates_view(&evidence.gates),
+        counters: counters_view(&evidence.counters),
         revert: evidence.revert.as_ref().map(revert_view),
         faults: evidence.faults.iter().map(fault_view).collect(),
         logs: log_views(input),
@@ -347,6 +351,10 @@ fn log_views(input: &LeverInput<'_>) -> Vec<LogView> {
             let title = format!("{}, {}, pair {}", bench.bench, sample.side, sample.pair + 1);
             found.extend(sample.log.iter().map(|log| (title.clone(), log)));
         }
+    }
+    for profile in evidence.counters.iter().filter(|p| p.failure.is_some()) {
+        let title = format!("counters {}, {}", profile.entry, profile.side);
+        found.extend(profile.log.iter().map(|log| (title.clone(), log)));
     }
     // What failed twice in the same words is shown once.
     let mut seen = std::collections::BTreeSet::new();

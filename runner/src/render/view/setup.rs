@@ -38,6 +38,12 @@ pub(super) fn setup_facts(config: &Config) -> Vec<Fact> {
             probe_text(&case.probe),
         ));
     }
+    for entry in &config.counters {
+        out.push(fact(
+            &format!("counters {}", entry.name),
+            command_text(&entry.command),
+        ));
+    }
     if let Some(identity) = &config.identity {
         out.push(fact("identity", probe_text(&identity.probe)));
     }

@@ -1,0 +1,306 @@
+//! The profiler's table: CSV with a header, a row of units, and a row for each launch. What the
+//! command printed may stand before it.
+
+use csv::StringRecord;
+
+use super::names::is_raw_metric;
+use crate::config::number;
+use crate::model::{AbsentMetric, CounterLaunch, CounterValue, ProfileFailure};
+
+/// The most launches of a table: far more than any entry asks for in any process.
+const MOST_LAUNCHES: usize = 1_000;
+
+/// Larger values are no counts of anything.
+const LARGEST: f64 = 1e300;
+
+/// How the header begins.
+const HEADER: &str = "\"ID\",";
+
+/// The launches of a table, and what has no value in any of them.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Table {
+    pub(super) launches: Vec<CounterLaunch>,
+    pub(super) absent: Vec<AbsentMetric>,
+}
+
+/// Whether an output holds a table at all.
+pub(super) fn is_in(output: &str) -> bool {
+    output.lines().any(|line| line.starts_with(HEADER))
+}
+
+/// Reads the last table of an output: the profiler prints it when the command has ended.
+///
+/// # Errors
+/// [`ProfileFailure::NotUnderstood`] with the line at fault.
+pub(super) fn read(output: &str) -> Result<Table, ProfileFailure> {
+    let lines: Vec<&str> = output.lines().map(str::trim_end).collect();
+    let Some(first) = lines.iter().rposition(|line| line.starts_with(HEADER)) else {
+        let last = lines.iter().rev().find(|line| !line.trim().is_empty());
+        return Err(not_understood(
+            last.unwrap_or(&""),
+            "the profiler printed no table",
+        ));
+    };
+    let table: Vec<&str> = lines[first..]
+        .iter()
+        .take_while(|line| line.starts_with('"'))
+        .copied()
+        .collect();
+    let mut records = Vec::with_capacity(table.len());
+    for line in &table {
+        records.push(record(line)?);
+    }
+    let [header, units, rows @ ..] = records.as_slice() else {
+        return Err(not_understood(table[0], "the table has no row of units"));
+    };
+    let columns = Columns::find(header, table[0])?;
+    if rows.len() > MOST_LAUNCHES {
+        return Err(not_understood(
+            table[0],
+            format!("the table has more than {MOST_LAUNCHES} launches"),
+        ));
+    }
+    if units.get(0) != Some("") {
+        return Err(not_understood(
+            table.get(1).copied().unwrap_or_default(),
+            "the second line of the table should hold the units",
+        ));
+    }
+    let mut read = Table::default();
+    for (row, line) in rows.iter().zip(&table[2..]) {
+        let launch = columns.launch(row, units, line)?;
+        read.launches.push(launch);
+    }
+    read.absent = columns.absent(&read.launches);
+    Ok(read)
+}
+
+fn not_understood(line: &str, why: impl Into<String>) -> ProfileFailure {
+    ProfileFailure::NotUnderstood {
+        line: crate::judge::shortened(line, 120),
+        why: why.into(),
+    }
+}
+
+fn record(line: &str) -> Result<StringRecord, ProfileFailure> {
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .from_reader(line.as_bytes());
+    let mut record = StringRecord::new();
+    match reader.read_record(&mut record) {
+        Ok(true) => Ok(record),
+        Ok(false) => Err(not_understood(line, "the line is empty")),
+        Err(error) => Err(not_understood(line, error.to_string())),
+    }
+}
+
+/// Where in a row what stands.
+struct Columns {
+    kernel: usize,
+    block: Option<usize>,
+    grid: Option<usize>,
+    cc: Option<usize>,
+    metrics: Vec<(usize, String)>,
+    width: usize,
+}
+
+impl Columns {
+    fn find(header: &StringRecord, line: &str) -> Result<Columns, ProfileFailure> {
+        let at = |name: &str| header.iter().position(|column| column == name);
+        let Some(kernel) = at("Kernel Name") else {
+            return Err(not_understood(line, "there is no column `Kernel Name`"));
+        };
+        let mut metrics: Vec<(usize, String)> = Vec::new();
+        for (at, column) in header.iter().enumerate() {
+            if is_raw_metric(column) && !metrics.iter().any(|(_, known)| known == column) {
+                metrics.push((at, column.to_owned()));
+            }
+        }
+        Ok(Columns {
+            kernel,
+            block: at("Block Size"),
+            grid: at("Grid Size"),
+            cc: at("CC"),
+            metrics,
+            width: header.len(),
+        })
+    }
+
+    fn launch(
+        &self,
+        row: &StringRecord,
+        units: &StringRecord,
+        line: &str,
+    ) -> Result<CounterLaunch, ProfileFailure> {
+        if row.len() != self.width {
+            return Err(not_understood(
+                line,
+                format!("it has {} fields and the header {}", row.len(), self.width),
+            ));
+        }
+        let text = |at: Option<usize>| at.and_then(|at| row.get(at)).unwrap_or_default();
+        let kernel = text(Some(self.kernel));
+        if kernel.is_empty() {
+            return Err(not_understood(line, "it names no kernel"));
+        }
+        let mut values = Vec::new();
+        for (at, metric) in &self.metrics {
+            let printed = text(Some(*at));
+            if let Some(value) = value(printed)
+                .ok_or_else(|| not_understood(line, format!("`{printed}` is not a number")))?
+            {
+                values.push(CounterValue {
+                    metric: metric.clone(),
+                    unit: units.get(*at).unwrap_or_default().to_owned(),
+                    value,
+                });
+            }
+        }
+        Ok(CounterLaunch {
+            kernel: kernel.to_owned(),
+            arch: arch(text(self.cc)),
+            grid: text(self.grid).to_owned(),
+            block: text(self.block).to_owned(),
+            values,
+        })
+    }
+
+    /// The columns that hold no value in any launch.
+    fn absent(&self, launches: &[CounterLaunch]) -> Vec<AbsentMetric> {
+        let has = |metric: &str| launches.iter().any(|launch| launch.value(metric).is_some());
+        let empty = self.metrics.iter().filter(|(_, metric)| !has(metric));
+        empty
+            .map(|(_, metric)| AbsentMetric {
+                metric: metric.clone(),
+                reason: "the profiler gave no value for it (`n/a`)".to_owned(),
+            })
+            .collect()
+    }
+}
+
+/// A printed number; `Some(None)` where the profiler has no value, `None` for anything else.
+fn value(printed: &str) -> Option<Option<f64>> {
+    let printed = printed.trim();
+    if ["", "n/a", "nan", "-nan", "inf", "(n/a)"].contains(&printed.to_lowercase().as_str()) {
+        return Some(None);
+    }
+    let scanned = number::scan(printed)?;
+    (scanned.rest.is_empty() && scanned.value < LARGEST).then_some(Some(scanned.value))
+}
+
+/// `9.0` as `sm_90`.
+fn arch(cc: &str) -> Option<String> {
+    let (major, minor) = cc.split_once('.')?;
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    (digits(major) && digits(minor)).then(|| format!("sm_{major}{minor}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OUTPUT: &str = r#"==PROF== Connected to process 4242 (/work/build/gpu)
+"ID","a line of the program's own"
+q_proj KD=4: launched once; NMSE 3.1e-7
+==PROF== Disconnected from process 4242
+"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum","smsp__inst_executed.sum","sm__throughput.avg.pct_of_peak_sustained_elapsed","dram__bytes_read.sum"
+"","","","","","","","","","","","","inst","%","byte"
+"0","4242","gpu","127.0.0.1","mmq_wide_kd4(const uint4 *, const uint4 *, float *, int)","1","7","(256, 1, 1)","(28, 21, 1)","0","9.0","16,859,307","189928256","41.25","n/a"
+"1","4242","gpu","127.0.0.1","mmq_wide_kd4(const uint4 *, const uint4 *, float *, int)","1","7","(256, 1, 1)","(28, 21, 1)","0","9.0","16,859,136","189,928,256","41.30","n/a"
+
+"#;
+
+    #[test]
+    fn every_launch_is_read_whatever_stands_before_the_table() {
+        let table = read(OUTPUT).expect("a table");
+        assert_eq!(table.launches.len(), 2);
+        let first = &table.launches[0];
+        assert_eq!(
+            first.kernel,
+            "mmq_wide_kd4(const uint4 *, const uint4 *, float *, int)"
+        );
+        assert_eq!(first.arch.as_deref(), Some("sm_90"));
+        assert_eq!(
+            (&*first.grid, &*first.block),
+            ("(28, 21, 1)", "(256, 1, 1)")
+        );
+        let conflicts = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum";
+        assert_eq!(first.value(conflicts), Some(16_859_307.0));
+        assert_eq!(table.launches[1].value(conflicts), Some(16_859_136.0));
+        assert_eq!(first.value("smsp__inst_executed.sum"), Some(189_928_256.0));
+        assert_eq!(first.values[1].unit, "inst");
+        assert_eq!(first.value("dram__bytes_read.sum"), None);
+        assert_eq!(table.absent.len(), 1);
+        assert_eq!(table.absent[0].metric, "dram__bytes_read.sum");
+    }
+
+    /// `OUTPUT` with a change must not be understood, for the reason and at the line given.
+    #[track_caller]
+    fn wrong(from: &str, to: &str, line_has: &str, why_has: &str) {
+        let text = OUTPUT.replacen(from, to, 1);
+        assert_ne!(text, OUTPUT, "{from}");
+        let Err(ProfileFailure::NotUnderstood { line, why }) = read(&text) else {
+            panic!("{to} is understood");
+        };
+        assert!(
+            line.contains(line_has) && why.contains(why_has),
+            "{line}: {why}"
+        );
+    }
+
+    #[test]
+    fn what_is_not_understood_is_quoted() {
+        wrong(
+            "41.25",
+            "4l.25",
+            "\"0\",\"4242\"",
+            "`4l.25` is not a number",
+        );
+        wrong(
+            "16,859,307",
+            "16,85",
+            "\"0\",\"4242\"",
+            "`16,85` is not a number",
+        );
+        wrong("16,859,307", "-3", "\"0\",\"4242\"", "`-3` is not a number");
+        wrong(
+            "\"9.0\",\"16,859,307\"",
+            "\"9.0\"",
+            "\"0\",\"4242\"",
+            "14 fields",
+        );
+        wrong("\"Kernel Name\",", "", "\"ID\"", "`Kernel Name`");
+        let units =
+            "\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"inst\",\"%\",\"byte\"\n";
+        wrong(units, "", "\"0\",\"4242\"", "units");
+        let Err(ProfileFailure::NotUnderstood { line, .. }) = read("hello\n\n") else {
+            panic!("understood");
+        };
+        assert_eq!(line, "hello");
+        assert!(read("").is_err());
+        assert!(read("\"ID\",\"Kernel Name\"\n").is_err());
+    }
+
+    /// A command may print a table of its own; nothing in it may be more than the record takes.
+    #[test]
+    fn a_table_that_no_profiler_prints_does_no_harm() {
+        let twice = "\"ID\",\"Kernel Name\",\"a__b.sum\",\"a__b.sum\"\n\"\",\"\",\"\",\"\"\n\
+                     \"0\",\"k\",\"1\",\"2\"\n";
+        let values = &read(twice).expect("a table").launches[0].values;
+        assert_eq!(values.len(), 1);
+        assert!(read(&twice.replace("\"1\"", "\"1e301\"")).is_err());
+        let row = "\"0\",\"k\",\"1\",\"2\"\n";
+        assert!(read(&format!("{twice}{}", row.repeat(MOST_LAUNCHES))).is_err());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_output_makes_it_panic(cut in 0usize..1500, junk in "[\"\\\\,\n a-zµ0-9./()]{0,16}") {
+            let mut text = OUTPUT.to_owned();
+            let at = (0..=cut.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+            text.insert_str(at.unwrap_or(0), &junk);
+            let _ = read(&text);
+            let _ = read(&text[..at.unwrap_or(0)]);
+        }
+    }
+}
