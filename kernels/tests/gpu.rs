@@ -8,6 +8,8 @@
 //! (`demo` or `mmq`) chooses one of the two.
 //! `gpu --launch BENCH --cubins DIR` launches one bench's kernel once, for a profiler to watch.
 
+#[path = "common/bits.rs"]
+mod bits;
 mod common;
 #[path = "common/cuda.rs"]
 mod cuda;
@@ -17,6 +19,7 @@ mod stack;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use bits::{BITS, SEED, digest};
 use common::{Result, apply};
 use cuda::make;
 use kernels::catalogue::{self, BENCHES, Entry, PARITY};
@@ -24,7 +27,9 @@ use kernels::device::{Arg, Cuda, Device, DeviceError, Geometry, Launch, probe};
 use kernels::harness::load_images;
 use kernels::mmq::Tile;
 use kernels::series::{MMQ_PATCHES, PATCHES, Patch};
-use kernels::standalone::{LdsmCheck, Problem, SampleRequest, Size, launch_once, parity, sample};
+use kernels::standalone::{
+    LdsmCheck, Problem, SampleRequest, Size, launch_once, parity, run_once, sample,
+};
 
 /// A test on a device that has loaded the cubins of a step.
 type Test = fn(&mut Cuda) -> Result;
@@ -134,6 +139,7 @@ fn names() -> Vec<String> {
     for step in steps() {
         names.extend(step.parity.iter().map(|entry| step.parity_name(entry)));
         names.extend(step.benches.iter().map(|entry| step.sample_name(entry)));
+        names.extend(step.has_model.then(|| step.bits_name()));
         names.extend(step.has_model.then(|| step.greedy_name()));
         names.extend(step.times_prefill.then(|| step.prefill_name()));
     }
@@ -148,6 +154,10 @@ impl Step {
 
     fn sample_name(&self, entry: &Entry) -> String {
         format!("step {}: {} sample", self.label, entry.name)
+    }
+
+    fn bits_name(&self) -> String {
+        format!("step {}: known answers to the bit", self.label)
     }
 
     fn greedy_name(&self) -> String {
@@ -193,6 +203,8 @@ fn run_all() -> ExitCode {
             count(report(&step.sample_name(entry), result));
         }
         if step.has_model {
+            let result = open().and_then(|mut device| known_bits(&mut device));
+            count(report(&step.bits_name(), result));
             let result = open().and_then(|device| says_the_same(device, &mut first_said));
             count(report(&step.greedy_name(), result));
         }
@@ -261,6 +273,22 @@ fn launch_for_profiler(bench: &str, folder: &Path) -> Result {
     let figures = launch_once(&mut open(folder)?, problem.as_ref())?;
     println!("{bench}: {figures}");
     Ok(())
+}
+
+/// The kernels around the products compute what they do on a CPU, to the bit.
+fn known_bits(device: &mut Cuda) -> Result {
+    let mut others = Vec::new();
+    for (name, known) in BITS {
+        let entry = catalogue::find(PARITY, name).ok_or_else(|| format!("no case `{name}`"))?;
+        let output = run_once(device, entry.problem(SEED).as_ref())?;
+        if digest(&output) != *known {
+            others.push(*name);
+        }
+    }
+    ensure(
+        others.is_empty(),
+        format!("other bits: {}", others.join(", ")),
+    )
 }
 
 /// No step changes what the model says.

@@ -53,6 +53,10 @@ fn random_values(seed: u64, blocks: usize) -> Vec<f32> {
 /// `d` of a block that holds a NaN: what the hardware makes of any NaN.
 const NAN_F16: u16 = 0x7fff;
 
+/// A largest value below this makes zeros: 127 divided by it could be infinite, and `d` would be
+/// 0 as f16. 2^-119.
+const SMALLEST: f32 = f32::from_bits((127 - 119) << 23);
+
 /// The q8 block of 32 values, in the f32 arithmetic that the kernel uses. A NaN makes `d` NaN, so
 /// that it is not lost.
 pub(crate) fn quantise(values: &[f32]) -> Vec<u8> {
@@ -64,7 +68,10 @@ pub(crate) fn quantise(values: &[f32]) -> Vec<u8> {
         block[..2].copy_from_slice(&NAN_F16.to_le_bytes());
         return block;
     }
-    let inverse = if largest > 0.0 { 127.0 / largest } else { 0.0 };
+    let inverse = match largest >= SMALLEST && largest.is_finite() {
+        true => 127.0 / largest,
+        false => 0.0,
+    };
     let q: Vec<i8> = values
         .iter()
         .map(|v| (v * inverse).round_ties_even() as i8)

@@ -1,6 +1,6 @@
 //! How large a model is and what its layers are made of, checked before anything is allocated.
 
-use super::tensor::TensorName;
+use super::tensor::{Dims, TensorName};
 use crate::mmq::blocks::SUPER;
 use crate::ops::call::{Format, HeadDim, Pairwise};
 
@@ -273,9 +273,17 @@ impl ModelShape {
     /// Checks that a tensor can be kept in a format.
     ///
     /// # Errors
-    /// Where q4_K is asked for a depth that is no multiple of its super-blocks.
+    /// Where q4_K is asked for a depth that is no multiple of its super-blocks, or the tensor is
+    /// larger than any kernel takes.
     pub fn check_format(&self, name: TensorName, format: Format) -> Result<(), ShapeError> {
-        let k = name.dims(self).k;
+        let Dims { rows, k } = name.dims(self);
+        if rows
+            .checked_mul(k)
+            .is_none_or(|values| values / SUPER > MOST)
+        {
+            let reason = format!("{name} would have {rows} rows, more than kernels can count");
+            return Err(self.error(name.depth_field(), k, reason));
+        }
         if format == Format::Q4K && !k.is_multiple_of(SUPER) {
             let reason = format!("{name} is q4_K, so it must be a multiple of {SUPER}");
             return Err(self.error(name.depth_field(), k, reason));

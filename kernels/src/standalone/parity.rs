@@ -189,7 +189,11 @@ pub(super) fn some(problem: &dyn Problem) -> impl Iterator<Item = usize> + use<>
     (0..count).step_by(stride)
 }
 
-fn run_once(device: &mut dyn Device, problem: &dyn Problem) -> Result<Vec<u8>, DeviceError> {
+/// Runs the kernel once over a poisoned output and gives the output's bytes.
+///
+/// # Errors
+/// Where the device could not run it.
+pub fn run_once(device: &mut dyn Device, problem: &dyn Problem) -> Result<Vec<u8>, DeviceError> {
     let set = Set::new(device, problem)?;
     let result = set
         .poison(device, problem)

@@ -1,6 +1,6 @@
 //! Kernels over positions: rotation and attention.
 
-use super::dot;
+use super::{dot, exp};
 use crate::device::DeviceError;
 use crate::device::host::Invocation;
 
@@ -22,8 +22,8 @@ pub(super) fn rope(call: &mut Invocation<'_>) -> Done {
                     false => (i, i + half),
                 };
                 let ([cos, sin], first, second) = (*turn, head[a], head[b]);
-                head[a] = first.mul_add(cos, -(second * sin));
-                head[b] = first.mul_add(sin, second * cos);
+                head[a] = first * cos - second * sin;
+                head[b] = first * sin + second * cos;
             }
         }
     }
@@ -86,12 +86,12 @@ fn attend(q: &[f32], keys: Rows<'_>, values: Rows<'_>, seen: std::ops::Range<usi
     let q: Vec<f32> = q.iter().map(|v| v * keys.shape.scale).collect();
     let mut weights: Vec<f32> = seen.clone().map(|p| dot(&q, keys.at(p))).collect();
     let largest = weights.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    weights.iter_mut().for_each(|w| *w = (*w - largest).exp());
+    weights.iter_mut().for_each(|w| *w = exp(*w - largest));
     let total: f32 = weights.iter().sum();
     let mut out = vec![0f32; q.len()];
     for (weight, position) in weights.iter().zip(seen) {
         for (o, value) in out.iter_mut().zip(values.at(position)) {
-            *o = weight.mul_add(*value, *o);
+            *o += weight * value;
         }
     }
     out.iter_mut().for_each(|o| *o /= total);

@@ -1,8 +1,12 @@
 //! Kernels over vectors: norms, gates, sums, the largest.
 
+use super::exp;
 use crate::device::DeviceError;
 use crate::device::host::Invocation;
 use crate::ops::reference;
+
+/// The square root of 2 / pi.
+const ROOT_2_OVER_PI: f32 = 0.797_884_6;
 
 type Done = Result<(), DeviceError>;
 
@@ -37,12 +41,15 @@ pub(super) fn add(call: &mut Invocation<'_>) -> Done {
 }
 
 pub(super) fn swiglu(call: &mut Invocation<'_>) -> Done {
-    pairwise(call, |gate, up| gate / (1.0 + (-gate).exp()) * up)
+    pairwise(call, |gate, up| gate / (1.0 + exp(-gate)) * up)
 }
 
 pub(super) fn geglu(call: &mut Invocation<'_>) -> Done {
     pairwise(call, |gate, up| {
-        reference::geglu(f64::from(gate), f64::from(up)) as f32
+        // tanh(x) is 1 - 2 / (e^2x + 1).
+        let inner = ROOT_2_OVER_PI * (gate + 0.044_715 * gate * gate * gate);
+        let tanh = 1.0 - 2.0 / (exp(2.0 * inner) + 1.0);
+        0.5 * gate * (1.0 + tanh) * up
     })
 }
 

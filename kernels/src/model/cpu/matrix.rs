@@ -110,7 +110,8 @@ fn read_weights(bytes: &[u8], values: &mut Vec<i16>, terms: &mut Vec<(f32, f32)>
     }
 }
 
-fn dot_i16(a: &[i16], b: &[i16]) -> i32 {
+/// Of arrays, so that the compiler knows their length and uses vectors.
+fn dot_i16(a: &[i16; CHUNK], b: &[i16; CHUNK]) -> i32 {
     let products = a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(*b));
     products.sum()
 }
@@ -130,14 +131,11 @@ fn multiply(call: &mut Invocation<'_>, k: usize, ods: usize, tokens: usize) -> D
     for (od, row) in rows.take(ods).enumerate() {
         read_weights(row, &mut values, &mut terms);
         for (token, act) in acts.iter().enumerate() {
-            let chunks = act
-                .values
-                .chunks_exact(CHUNK)
-                .zip(values.chunks_exact(CHUNK));
+            let (a, w) = (act.values.as_chunks::<CHUNK>(), values.as_chunks::<CHUNK>());
+            let chunks = a.0.iter().zip(w.0);
             let mut sum = 0f32;
             for ((a, w), ((d, ssum), (scale, min))) in chunks.zip(act.terms.iter().zip(&terms)) {
-                let term = scale.mul_add(dot_i16(a, w) as f32, -(min * ssum));
-                sum = d.mul_add(term, sum);
+                sum += d * (scale * dot_i16(a, w) as f32 - min * ssum);
             }
             out[token * ods + od] = sum;
         }

@@ -50,6 +50,12 @@ fn rows_that_overflow_a_kernels_numbers_are_refused() {
         s.prefill = 64;
     });
     assert!(wide.contains("a row of it must have at most"), "{wide}");
+    let large = refused(|s| {
+        s.hidden = 1 << 24;
+        s.vocabulary = 1 << 30;
+        s.prefill = 1;
+    });
+    assert!(large.contains("more than kernels can count"), "{large}");
 }
 
 #[test]
