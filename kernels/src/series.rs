@@ -32,40 +32,40 @@ patches! {
     /// commit.
     PATCHES in "series":
     "0001-baseline.patch" =>
-        "1db8fce8bdb1c902f4541af42a7a49d21af8330b",
+        "aae4c508318c27e5586f00db79b97976132b8baa",
     "0002-r22-swizzle.patch" =>
-        "3b8e374b9d4547f2d8f748dd600f2260cbedc914",
+        "7cb8e9b37853975804c1c371341a4ab8abb849a0",
     "0003-r31-q-major.patch" =>
-        "88b7bf75a1c9e51451525a024561099bc9d74aeb",
+        "02fe31ac4d23b38140c87c8641f1afd041a5681c",
     "0004-r31-revert.patch" =>
-        "3dbe983d242386defdd18fa0fa7f1bc3e557d0bd",
+        "1d9c9504dde85cf3e9974bb4af8ab81a5f3d7acc",
     "0005-r31-region-split.patch" =>
-        "c1b3e1b54e4a9f592a56c02ff0b674a704c3635c",
+        "91698ee8006e4e7f3f8cc164205ea5a012f9e2a4",
     "0006-docs.patch" =>
-        "09a882e032f44735b7d09ed572c76dad92ca3d74",
+        "29b2708d96dd2e164309307f07951cd25dfde660",
 }
 
 patches! {
     /// The series of the matrix products, to be applied to a repository of its own.
     MMQ_PATCHES in "mmq":
     "0001-baseline-wide.patch" =>
-        "de8f4e55a4d8e46f664a492eb8ca1a310606a867",
+        "57b1c0b96efbb8ad928b191e5f26ea9532a8953e",
     "0002-r17-remap.patch" =>
-        "e244dca8aafc1d364b3100b3e0a8b1cdf8d3dbbe",
+        "99a60a7af89b7ccc9bf858ba10ba4f6f1542dff8",
     "0003-r17-revert.patch" =>
-        "30032724d319681f0dc5d76895d6e99e4177d92e",
+        "e63462b405f9df3abb7586ae27b13297e76387bb",
     "0004-r22-fold.patch" =>
-        "9d01fa044bce94b321c02057d779b6b9181065aa",
+        "498df5e51ba7052809f747b967c2a8e3e1517d32",
     "0005-r22-fold-revert.patch" =>
-        "cf6a7233e6268dc4e88bf4f51abd07816b18c2bd",
+        "4780b88925992cffb7b033b8f3a607448c7e8025",
     "0006-r22-swizzle.patch" =>
-        "85b27c3b9720d1d1593dcbaa4d0931534e7cd921",
+        "3ca78cb2cbcd651a37e6ef2242c0ce86b5c5e7c7",
     "0007-baseline-nb.patch" =>
-        "9c239acfa4081784b80d98e34796209b6966861e",
+        "f21f15c04fe8ff5c281d78283d1d7e3f2ebbfedf",
     "0008-r31-q-major.patch" =>
-        "7a8b306f9fcedc84d242483ec05d908d473f5467",
+        "ad8baae51054b3dbc755fa9bf20f3c24c3363631",
     "0009-r31-revert.patch" =>
-        "502059fb704a7420c62438fc771771968870dade",
+        "7df91d5345164764e9d785648f243ff560ac69c9",
     "0010-r31-region-split.patch" =>
-        "0886919e54ed38eb4aa684154b09a82e5a657fac",
+        "2f968eed754d260a4c97fb88a24f3eab686978ac",
 }

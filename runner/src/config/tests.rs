@@ -183,7 +183,7 @@ name = "q_proj"
 command = ["./engine", "--launch", "q_proj"]
 kernels = "^mmq_(wide|nb)"
 launches = 3
-metrics = ["shared_ld_conflicts_sass", "lts__t_bytes.sum"]
+metrics = ["ldsm_conflicts_sass", "lts__t_bytes.sum"]
 env = { ENGINE_SEED = "1" }
 timeout_s = 900
 
@@ -247,7 +247,7 @@ fn every_key_is_read() {
     assert_eq!((counters[0].launches, counters[0].timeout_s), (3, 900));
     assert_eq!(
         counters[0].metrics,
-        ["shared_ld_conflicts_sass", "lts__t_bytes.sum"]
+        ["ldsm_conflicts_sass", "lts__t_bytes.sum"]
     );
     assert_eq!(counters[0].env["ENGINE_SEED"], "1");
     assert_eq!((counters[1].launches, counters[1].timeout_s), (1, 600));

@@ -187,29 +187,29 @@ pub const TABLE: &[Counter] = &[
          name it",
     ),
     asked(
-        "shared_ld_conflicts_sass",
-        &["smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"],
+        "ldsm_conflicts_sass",
+        &["smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldsm.sum"],
         "wavefronts",
-        "bank conflicts of shared loads by patched code: free of arbitration, by another rule \
-         for LDS.64 and LDS.128",
+        "bank conflicts of LDSM by patched code: free of arbitration",
     ),
     asked(
-        "shared_st_conflicts_sass",
-        &["smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"],
+        "ldsm_wavefronts_sass",
+        &["smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldsm.sum"],
         "wavefronts",
-        "bank conflicts of shared stores by patched code",
+        "wavefronts of LDSM by patched code",
     ),
     asked(
-        "shared_conflicts_sass",
-        &["smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared.sum"],
+        "shared_ld_wavefronts_sass",
+        &["smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"],
         "wavefronts",
-        "bank conflicts of shared memory by patched code",
+        "wavefronts of LDS by patched code: free of arbitration, by another rule for LDS.64 and \
+         LDS.128",
     ),
     asked(
-        "shared_wavefronts_sass",
-        &["smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared.sum"],
+        "shared_st_wavefronts_sass",
+        &["smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum"],
         "wavefronts",
-        "wavefronts of shared memory by patched code",
+        "wavefronts of STS by patched code: free of arbitration",
     ),
 ];
 

@@ -45,7 +45,7 @@ async fn taken(
     let mut launcher = FakeLauncher::commands(run);
     let what = Taking {
         entries: &[entry("a"), entry("b")],
-        asked: &["shared_ld_conflicts_sass".to_owned()],
+        asked: &["ldsm_conflicts_sass".to_owned()],
         profiler: &profiler,
         progress: &Progress::silent(),
     };

@@ -293,7 +293,7 @@ fn the_smallest_of_several_launches_counts_and_the_range_is_shown() {
         scenario.edit(
             "campaign.toml",
             "kernels = \"mmq_wide\"",
-            "kernels = \"mmq_wide\"\nlaunches = 3\nmetrics = [\"shared_ld_conflicts_sass\"]",
+            "kernels = \"mmq_wide\"\nlaunches = 3\nmetrics = [\"ldsm_conflicts_sass\"]",
         );
     });
     let run = profiled.run().expect_verdict("LANDED");
