@@ -1,5 +1,5 @@
 //! Every problem that the harness can be asked for, by name. What the problems are is said where
-//! they are made: [`standalone`](crate::standalone), [`mmq`](crate::mmq) and [`ops`](crate::ops).
+//! they are made: [`standalone`](crate::standalone), [`mmq`](crate::mmq) and [`ops`].
 
 use crate::mmq::{Product, Quantise, Tile};
 use crate::ops::call::{

@@ -1,7 +1,7 @@
 //! The kernels of a transformer around the matrix products, as problems for a device: operands
 //! from a seed, references in f64, and the launches that the [`model`](crate::model) is made of.
 //!
-//! [`call`] says how a kernel is launched, [`reference`] what it must compute. Nothing here knows
+//! [`call`] says how a kernel is launched, [`mod@reference`] what it must compute. Nothing here knows
 //! a model, and nothing runs: that is [`standalone`](crate::standalone)'s.
 
 mod attend;
