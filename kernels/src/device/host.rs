@@ -265,6 +265,11 @@ impl Device for Host {
         Ok(())
     }
 
+    fn fill(&mut self, buffer: Buffer, byte: u8) -> Result<(), DeviceError> {
+        self.memory.get_mut(buffer)?.fill(byte);
+        Ok(())
+    }
+
     fn read(&mut self, buffer: Buffer, bytes: &mut [u8]) -> Result<(), DeviceError> {
         let from = self.memory.get(buffer)?;
         let asked = from.get(..bytes.len());

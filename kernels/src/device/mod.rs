@@ -270,6 +270,9 @@ pub trait Device {
     /// Copies bytes to the beginning of a buffer.
     fn write(&mut self, buffer: Buffer, bytes: &[u8]) -> Result<(), DeviceError>;
 
+    /// Fills a buffer with a byte, without bringing it there from the host.
+    fn fill(&mut self, buffer: Buffer, byte: u8) -> Result<(), DeviceError>;
+
     /// Copies the beginning of a buffer to `bytes`, after all launches before it.
     fn read(&mut self, buffer: Buffer, bytes: &mut [u8]) -> Result<(), DeviceError>;
 

@@ -40,8 +40,8 @@ pub(super) struct Buffers {
     pub(super) rotation: Buffer,
     /// The same for local layers; `rotation` where there are none.
     pub(super) local_rotation: Buffer,
-    /// What is poisoned before a pass, with its bytes.
-    passing: Vec<(Buffer, usize)>,
+    /// What is poisoned before a pass.
+    passing: Vec<Buffer>,
 }
 
 /// How many bytes each buffer has.
@@ -103,7 +103,7 @@ impl Buffers {
         let mut passing = Vec::new();
         let mut take = |bytes: usize| -> Result<Buffer, ModelError> {
             let buffer = arena.take(bytes)?;
-            passing.push((buffer, bytes));
+            passing.push(buffer);
             Ok(buffer)
         };
         let (x, n) = (take(sizes.stream)?, take(sizes.stream)?);
@@ -161,10 +161,8 @@ impl Buffers {
 
     /// Fills everything that passes write with NaN.
     pub(super) fn poison(&self, device: &mut dyn Device) -> Result<(), DeviceError> {
-        let longest = self.passing.iter().map(|(_, bytes)| *bytes).max();
-        let poison = vec![POISON; longest.unwrap_or(0)];
-        for (buffer, bytes) in &self.passing {
-            device.write(*buffer, &poison[..*bytes])?;
+        for buffer in &self.passing {
+            device.fill(*buffer, POISON)?;
         }
         Ok(())
     }

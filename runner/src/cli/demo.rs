@@ -77,9 +77,12 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
             },
             ..Request::default()
         };
-        pipeline::run(&request, &records, &context.dirs, &progress)
-            .await
-            .map(drop)
+        let run = pipeline::run(&request, &records, &context.dirs, &progress).await?;
+        // Who stops a run wants the demo to stop: what has been measured so far stays.
+        if records.load(run).await?.evidence.interrupted {
+            anyhow::bail!("run {run} was stopped; the rounds after it were not run");
+        }
+        Ok(())
     };
     let finish = async |_: &DemoRepo| {
         live.finish();

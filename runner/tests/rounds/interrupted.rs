@@ -1,7 +1,7 @@
 //! Runs that are stopped, killed, or not alone: nothing recorded is torn, nothing is left
 //! running, and the next run can begin.
 
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use rand::{RngExt, SeedableRng};
@@ -150,6 +150,27 @@ fn a_run_that_is_stopped_is_booked_as_interrupted() {
         assert!(event.contains(words), "{words}: {event}");
         scenario.run(&[]).expect_verdict("LANDED");
     }
+}
+
+#[test]
+fn a_demo_that_is_stopped_runs_no_further_round() {
+    let scenario = Scenario::empty();
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::iter::once(runner::testing::cuda_bin()).chain(std::env::split_paths(&others));
+    let mut child = scenario
+        .command()
+        .env("PATH", std::env::join_paths(path).expect("a PATH"))
+        .args(["demo", "--toolchain", "system", "--arch", "sm_121"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("runner starts");
+    scenario.until("it builds", || !scenario.processes().is_empty());
+    send("TERM", &child);
+    let status = child.wait().expect("waited for");
+    assert_eq!(status.code(), Some(2), "{status}");
+    assert_eq!(states(&scenario), ["1 interrupted"]);
+    assert_eq!(scenario.processes(), [""; 0]);
 }
 
 #[test]

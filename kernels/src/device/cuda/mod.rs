@@ -12,6 +12,7 @@ mod probe;
 
 use std::sync::Arc;
 
+use cudarc::driver::result::memset_d8_async;
 use cudarc::driver::sys::{CUevent_flags, CUresult};
 use cudarc::driver::{CudaContext, CudaModule, CudaSlice, CudaStream, DevicePtr};
 use cudarc::nvrtc::Ptx;
@@ -139,6 +140,15 @@ impl Device for Cuda {
                 .map_err(|e| failed("copying to the device", e))?;
         }
         self.synchronize()
+    }
+
+    fn fill(&mut self, buffer: Buffer, byte: u8) -> Result<(), DeviceError> {
+        let slice = self.slot(buffer, 0)?;
+        let (address, _in_order) = slice.device_ptr(&self.stream);
+        // SAFETY: the address is that of a live buffer of this device of `len` bytes, and whatever
+        // uses it next is on the same stream.
+        unsafe { memset_d8_async(address, byte, slice.len(), self.stream.cu_stream()) }
+            .map_err(|e| failed("filling device memory", e))
     }
 
     fn read(&mut self, buffer: Buffer, bytes: &mut [u8]) -> Result<(), DeviceError> {
