@@ -49,23 +49,23 @@ patches! {
     /// The series of the matrix products, to be applied to a repository of its own.
     MMQ_PATCHES in "mmq":
     "0001-baseline-wide.patch" =>
-        "57b1c0b96efbb8ad928b191e5f26ea9532a8953e",
+        "361457ed6831ced840164abd79163cb937132468",
     "0002-r17-remap.patch" =>
-        "99a60a7af89b7ccc9bf858ba10ba4f6f1542dff8",
+        "b77d9c66ef2a29ac5a76b3be69936bf10cd58972",
     "0003-r17-revert.patch" =>
-        "e63462b405f9df3abb7586ae27b13297e76387bb",
+        "598045560be1729a23078e74b21b3a8d64abf539",
     "0004-r22-fold.patch" =>
-        "498df5e51ba7052809f747b967c2a8e3e1517d32",
+        "e2e18ea0fe51a7baf0b1ef3e0de2c9ea45589fa5",
     "0005-r22-fold-revert.patch" =>
-        "4780b88925992cffb7b033b8f3a607448c7e8025",
+        "f01865dec4ce985100c852301d715d01b33fa221",
     "0006-r22-swizzle.patch" =>
-        "3ca78cb2cbcd651a37e6ef2242c0ce86b5c5e7c7",
+        "95a5a72fbf50dfb7f218970f2cc303dfef142da5",
     "0007-baseline-nb.patch" =>
-        "f21f15c04fe8ff5c281d78283d1d7e3f2ebbfedf",
+        "b4ba6f92e60af8be90c3aa81029306ab2485beaf",
     "0008-r31-q-major.patch" =>
-        "ad8baae51054b3dbc755fa9bf20f3c24c3363631",
+        "7a6a662b95093b43a9821acaa044370862bb8c4b",
     "0009-r31-revert.patch" =>
-        "7df91d5345164764e9d785648f243ff560ac69c9",
+        "fa154761a7c8a756d4f8e307ecfb7c01a35d5ec0",
     "0010-r31-region-split.patch" =>
-        "2f968eed754d260a4c97fb88a24f3eab686978ac",
+        "9c30237fb04d2280cc05c71a3feaa130935a7038",
 }
