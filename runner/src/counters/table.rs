@@ -3,7 +3,6 @@
 
 use csv::StringRecord;
 
-use super::names::is_raw_metric;
 use crate::config::number;
 use crate::model::{AbsentMetric, CounterLaunch, CounterValue, ProfileFailure};
 
@@ -28,11 +27,12 @@ pub(super) fn is_in(output: &str) -> bool {
     output.lines().any(|line| line.starts_with(HEADER))
 }
 
-/// Reads the last table of an output: the profiler prints it when the command has ended.
+/// Reads the last table of an output: the profiler prints it when the command has ended. Of its
+/// columns those of the `wanted` metrics are read: it prints many more, texts among them.
 ///
 /// # Errors
 /// [`ProfileFailure::NotUnderstood`] with the line at fault.
-pub(super) fn read(output: &str) -> Result<Table, ProfileFailure> {
+pub(super) fn read(output: &str, wanted: &[String]) -> Result<Table, ProfileFailure> {
     let lines: Vec<&str> = output.lines().map(str::trim_end).collect();
     let Some(first) = lines.iter().rposition(|line| line.starts_with(HEADER)) else {
         let last = lines.iter().rev().find(|line| !line.trim().is_empty());
@@ -53,7 +53,7 @@ pub(super) fn read(output: &str) -> Result<Table, ProfileFailure> {
     let [header, units, rows @ ..] = records.as_slice() else {
         return Err(not_understood(table[0], "the table has no row of units"));
     };
-    let columns = Columns::find(header, table[0])?;
+    let columns = Columns::find(header, table[0], wanted)?;
     if rows.len() > MOST_LAUNCHES {
         return Err(not_understood(
             table[0],
@@ -71,7 +71,7 @@ pub(super) fn read(output: &str) -> Result<Table, ProfileFailure> {
         let launch = columns.launch(row, units, line)?;
         read.launches.push(launch);
     }
-    read.absent = columns.absent(&read.launches);
+    read.absent = columns.absent(&read.launches, wanted);
     Ok(read)
 }
 
@@ -105,14 +105,19 @@ struct Columns {
 }
 
 impl Columns {
-    fn find(header: &StringRecord, line: &str) -> Result<Columns, ProfileFailure> {
+    fn find(
+        header: &StringRecord,
+        line: &str,
+        wanted: &[String],
+    ) -> Result<Columns, ProfileFailure> {
         let at = |name: &str| header.iter().position(|column| column == name);
         let Some(kernel) = at("Kernel Name") else {
             return Err(not_understood(line, "there is no column `Kernel Name`"));
         };
         let mut metrics: Vec<(usize, String)> = Vec::new();
         for (at, column) in header.iter().enumerate() {
-            if is_raw_metric(column) && !metrics.iter().any(|(_, known)| known == column) {
+            let asked = wanted.iter().any(|metric| metric == column);
+            if asked && !metrics.iter().any(|(_, known)| known == column) {
                 metrics.push((at, column.to_owned()));
             }
         }
@@ -165,14 +170,18 @@ impl Columns {
         })
     }
 
-    /// The columns that hold no value in any launch.
-    fn absent(&self, launches: &[CounterLaunch]) -> Vec<AbsentMetric> {
+    /// The metrics that have no value in any launch.
+    fn absent(&self, launches: &[CounterLaunch], wanted: &[String]) -> Vec<AbsentMetric> {
         let has = |metric: &str| launches.iter().any(|launch| launch.value(metric).is_some());
-        let empty = self.metrics.iter().filter(|(_, metric)| !has(metric));
+        let reason = |metric: &String| match self.metrics.iter().any(|(_, known)| known == metric) {
+            true => "the profiler gave no value for it (`n/a`)",
+            false => "the profiler printed no column for it",
+        };
+        let empty = wanted.iter().filter(|metric| !has(metric));
         empty
-            .map(|(_, metric)| AbsentMetric {
+            .map(|metric| AbsentMetric {
                 metric: metric.clone(),
-                reason: "the profiler gave no value for it (`n/a`)".to_owned(),
+                reason: reason(metric).to_owned(),
             })
             .collect()
     }
@@ -210,9 +219,65 @@ q_proj KD=4: launched once; NMSE 3.1e-7
 
 "#;
 
+    /// The output as a table of what these tests ask for.
+    fn of(output: &str) -> Result<Table, ProfileFailure> {
+        let wanted = [
+            "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+            "smsp__inst_executed.sum",
+            "sm__throughput.avg.pct_of_peak_sustained_elapsed",
+            "dram__bytes_read.sum",
+        ];
+        read(output, &wanted.map(str::to_owned))
+    }
+
+    /// What Nsight Compute printed on an H200: hundreds of columns, with texts among the device's
+    /// attributes, for four metrics that were asked for and one that the chip does not have.
+    #[test]
+    fn a_real_table_is_read() {
+        let asked = [
+            (
+                "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+                Some(10_005.0),
+            ),
+            (
+                "smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldsm.sum",
+                Some(0.0),
+            ),
+            (
+                "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+                Some(12_644_352.0),
+            ),
+            (
+                "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+                Some(5_531_904.0),
+            ),
+            (
+                "smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+                None,
+            ),
+        ];
+        let wanted = asked.map(|(metric, _)| metric.to_owned());
+        let real = include_str!("../../../docs/h200/mmq/ncu-raw.csv");
+        let table = read(real, &wanted).expect("a table");
+        let [launch] = table.launches.as_slice() else {
+            panic!("one launch, not {}", table.launches.len());
+        };
+        assert_eq!(launch.kernel, "mmq_nb");
+        assert_eq!(launch.grid, "(28, 42, 1)");
+        for (metric, value) in asked {
+            assert_eq!(launch.value(metric), value, "{metric}");
+        }
+        assert_eq!(launch.values.len(), 4);
+        assert_eq!(table.absent.len(), 1);
+        assert_eq!(
+            table.absent[0].reason,
+            "the profiler printed no column for it"
+        );
+    }
+
     #[test]
     fn every_launch_is_read_whatever_stands_before_the_table() {
-        let table = read(OUTPUT).expect("a table");
+        let table = of(OUTPUT).expect("a table");
         assert_eq!(table.launches.len(), 2);
         let first = &table.launches[0];
         assert_eq!(
@@ -239,7 +304,7 @@ q_proj KD=4: launched once; NMSE 3.1e-7
     fn wrong(from: &str, to: &str, line_has: &str, why_has: &str) {
         let text = OUTPUT.replacen(from, to, 1);
         assert_ne!(text, OUTPUT, "{from}");
-        let Err(ProfileFailure::NotUnderstood { line, why }) = read(&text) else {
+        let Err(ProfileFailure::NotUnderstood { line, why }) = of(&text) else {
             panic!("{to} is understood");
         };
         assert!(
@@ -273,24 +338,24 @@ q_proj KD=4: launched once; NMSE 3.1e-7
         let units =
             "\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"inst\",\"%\",\"byte\"\n";
         wrong(units, "", "\"0\",\"4242\"", "units");
-        let Err(ProfileFailure::NotUnderstood { line, .. }) = read("hello\n\n") else {
+        let Err(ProfileFailure::NotUnderstood { line, .. }) = of("hello\n\n") else {
             panic!("understood");
         };
         assert_eq!(line, "hello");
-        assert!(read("").is_err());
-        assert!(read("\"ID\",\"Kernel Name\"\n").is_err());
+        assert!(of("").is_err());
+        assert!(of("\"ID\",\"Kernel Name\"\n").is_err());
     }
 
     /// A command may print a table of its own; nothing in it may be more than the record takes.
     #[test]
     fn a_table_that_no_profiler_prints_does_no_harm() {
-        let twice = "\"ID\",\"Kernel Name\",\"a__b.sum\",\"a__b.sum\"\n\"\",\"\",\"\",\"\"\n\
+        let twice = "\"ID\",\"Kernel Name\",\"smsp__inst_executed.sum\",\"smsp__inst_executed.sum\"\n\"\",\"\",\"\",\"\"\n\
                      \"0\",\"k\",\"1\",\"2\"\n";
-        let values = &read(twice).expect("a table").launches[0].values;
+        let values = &of(twice).expect("a table").launches[0].values;
         assert_eq!(values.len(), 1);
-        assert!(read(&twice.replace("\"1\"", "\"1e301\"")).is_err());
+        assert!(of(&twice.replace("\"1\"", "\"1e301\"")).is_err());
         let row = "\"0\",\"k\",\"1\",\"2\"\n";
-        assert!(read(&format!("{twice}{}", row.repeat(MOST_LAUNCHES))).is_err());
+        assert!(of(&format!("{twice}{}", row.repeat(MOST_LAUNCHES))).is_err());
     }
 
     proptest::proptest! {
@@ -299,8 +364,8 @@ q_proj KD=4: launched once; NMSE 3.1e-7
             let mut text = OUTPUT.to_owned();
             let at = (0..=cut.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
             text.insert_str(at.unwrap_or(0), &junk);
-            let _ = read(&text);
-            let _ = read(&text[..at.unwrap_or(0)]);
+            let _ = of(&text);
+            let _ = of(&text[..at.unwrap_or(0)]);
         }
     }
 }

@@ -106,7 +106,7 @@ impl<L: Launcher> Run<'_, L> {
         profile.log = (self.keep)(log_bytes(&finished.stdout, &finished.stderr))?;
         let read = match said::failure(&output, &finished, &entry.kernels) {
             Some(failure) => Err(failure),
-            None => table::read(&output),
+            None => table::read(&output, &self.known(&wanted)),
         };
         match read {
             Ok(table) if table.launches.is_empty() => {
@@ -139,10 +139,7 @@ impl<L: Launcher> Run<'_, L> {
     ) -> (Finished, String) {
         let mut attempt = 1;
         loop {
-            let known = wanted
-                .iter()
-                .filter(|metric| !self.unknown.contains(*metric));
-            let metrics: Vec<String> = known.cloned().collect();
+            let metrics = self.known(wanted);
             let command = profiler.command(entry, &metrics);
             // Thousands are set apart by the locale's own sign otherwise.
             let mut env = entry.env.clone();
@@ -163,6 +160,14 @@ impl<L: Launcher> Run<'_, L> {
             self.unknown.extend(unknown);
             attempt += 1;
         }
+    }
+
+    /// What the chip is not known to lack.
+    fn known(&self, wanted: &[String]) -> Vec<String> {
+        let known = wanted
+            .iter()
+            .filter(|metric| !self.unknown.contains(*metric));
+        known.cloned().collect()
     }
 
     fn absent(&self, wanted: &[String], printed: Vec<AbsentMetric>) -> Vec<AbsentMetric> {

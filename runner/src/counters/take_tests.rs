@@ -83,12 +83,12 @@ async fn each_entry_is_profiled_on_base_and_then_on_head() {
     for metric in [
         "smsp__inst_executed.sum",
         "lts__t_bytes.sum",
-        "smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+        "smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldsm.sum",
     ] {
         assert!(wanted.iter().any(|m| m == metric), "{wanted:?}");
         assert_eq!(profiles[3].launches[0].value(metric), Some(7.0));
     }
-    let unasked = "smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared.sum";
+    let unasked = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldsm.sum";
     assert!(!wanted.iter().any(|m| m == unasked), "{wanted:?}");
     assert!(launched.iter().all(|line| !line.contains("--set")));
 }
