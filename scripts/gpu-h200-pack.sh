@@ -57,6 +57,7 @@ done
 # The gpu program runs the steps of one series, or of both.
 [ ${#series[@]} -gt 1 ] || echo "${series[0]}" >"$out/series.txt"
 cp scripts/gpu-h200.sh "$out/run.sh"
+cp scripts/gpu-peaks.cu scripts/gpu-int8.py "$out/"
 echo "packed into $out:"
 du -sh "$out"
 cat "$out/steps.txt"

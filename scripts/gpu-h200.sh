@@ -3,8 +3,8 @@
 # kernels at every step of the series that were packed, runs the GPU tests on them, and counts
 # shared-memory wavefronts and bank conflicts with Nsight Compute.
 # Usage: gpu-h200.sh PACK [OUT]   PACK: the folder that gpu-h200-pack.sh made; OUT: default $OUT.
-# Results: environment.txt, tests.log, counters.csv and stalls.csv (one row a metric),
-# opcodes.txt, ncu.log.
+# Results: environment.txt, tests.log, peaks.csv (what the card can do at most), counters.csv and
+# stalls.csv (one row a metric), opcodes.txt, ncu.log.
 set -euo pipefail
 pack=$(realpath "$1")
 out=$(realpath -m "${2:-${OUT:?give a folder for the results}}")
@@ -51,6 +51,12 @@ if grep -q "not run" "$out/tests.log"; then
     echo "no GPU was found: nothing was tested" >&2
     exit 1
 fi
+
+echo "== peaks"
+nvcc -O3 -std=c++17 -arch="$arch" -o "$work/peaks" "$pack/gpu-peaks.cu"
+"$work/peaks" | tee "$out/peaks.csv"
+# cuBLAS comes with torch; a machine without it has one figure less, and says so.
+python3 "$pack/gpu-int8.py" | tee -a "$out/peaks.csv" || echo "cublasLt was not measured" >&2
 
 # One launch of each kernel at each step. Per-operation counters only: the sum without an
 # operation is not the sum of the operations. Times under the profiler are not taken.

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Runs the campaign of the matrix products on a machine with a GPU, nvcc 13.0, ncu and git, and
+# keeps what came of it. Levers whose claims do not hold are measured all the same.
+# Usage: gpu-campaign.sh RUNNER [OUT]   RUNNER: the release binary; OUT: default $OUT.
+# Results: campaign.txt (the table), rounds/ (each round's comment and JSON), site/ (the pages),
+# roundhouse.db.gz (the record), in campaign.tgz.
+set -euo pipefail
+runner=$(realpath "$1")
+out=$(realpath -m "${2:-${OUT:?give a folder for the results}}")
+arch=${CUDA_ARCH:-sm_90}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$out" "$work/keep/rounds"
+chmod +x "$runner" 2>/dev/null || true
+export ROUNDHOUSE_DATA=$work/data ROUNDHOUSE_CACHE=$work/cache ROUNDHOUSE_LOCKS=$work/locks
+
+# A limit of the machine's own must find what was measured until then.
+status=0
+timeout --kill-after=20 "${LIMIT_S:-3000}" "$runner" demo --campaign mmq --toolchain system \
+    --arch "$arch" --measure-anyway --dir "$work/repo" 2>&1 | tee "$work/keep/demo.txt" || status=$?
+
+cd "$work/repo"
+"$runner" show | tee "$work/keep/campaign.txt"
+for run in $("$runner" show --json | python3 -c '
+import json, sys
+print(*[run["id"] for run in json.load(sys.stdin)["runs"]])'); do
+    "$runner" show "$run" --markdown >"$work/keep/rounds/$run.md"
+    "$runner" show "$run" --json >"$work/keep/rounds/$run.json"
+done
+"$runner" index --out "$work/keep/site" --campaign mmq
+gzip -c "$ROUNDHOUSE_DATA/roundhouse.db" >"$work/keep/roundhouse.db.gz"
+tar -czf "$out/campaign.tgz" -C "$work" keep
+exit "$status"
