@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::names::without_parameters;
 use crate::{Census, Delta, FileReport, Kernel, Report};
 
 /// Compares two reports. Kernels are matched by name and architecture, where one name occurs
 /// several times (in an object file and the executable made of it) by container, then by order;
-/// what is left over by code hash, as renamed.
+/// what is left over by code hash, as renamed, and then by the name without its parameters: a
+/// kernel that takes other arguments than before has changed, and its resources are compared.
 pub fn diff(before: &Report, after: &Report) -> Delta {
     let mut delta = Delta::default();
     let mut olds = by_name(before);
@@ -18,6 +20,7 @@ pub fn diff(before: &Report, after: &Report) -> Delta {
         match_group(old, new, &mut delta);
     }
     find_renamed(&mut delta);
+    find_other_parameters(&mut delta);
     delta.host_changed = host_changed(&before.files, &after.files);
     delta
 }
@@ -111,11 +114,38 @@ fn find_renamed(delta: &mut Delta) {
     });
 }
 
-/// Files of which one side has other host code or other PTX, or that only one side has.
+/// Turns a removed and an added kernel of one name, with other parameters, into a changed one,
+/// where there is no other that it could be.
+fn find_other_parameters(delta: &mut Delta) {
+    let alike = |a: &Kernel, b: &Kernel| {
+        a.arch == b.arch && without_parameters(&a.name) == without_parameters(&b.name)
+    };
+    let alone = |kernel: &Kernel, among: &[Kernel]| {
+        among.iter().filter(|other| alike(kernel, other)).count() == 1
+    };
+    let (mut removed, mut added) = (Vec::new(), std::mem::take(&mut delta.added));
+    let olds = std::mem::take(&mut delta.removed);
+    for old in &olds {
+        let found = added.iter().position(|new| alike(old, new));
+        match found {
+            Some(index) if alone(old, &olds) && alone(old, &added) => {
+                delta.changed.push((old.clone(), added.remove(index)));
+            }
+            _ => removed.push(old.clone()),
+        }
+    }
+    (delta.removed, delta.added) = (removed, added);
+}
+
+/// Files of which one side has other host code or other PTX, or that only one side has; a file of
+/// kernels alone is none of them: its kernels are told as added or removed.
 fn host_changed(before: &[FileReport], after: &[FileReport]) -> Vec<String> {
+    let kernels_alone =
+        |file: &FileReport| file.cubins > 0 && file.host_hash.is_none() && file.ptx_hash.is_none();
     let index = |files: &[FileReport]| -> BTreeMap<String, _> {
         files
             .iter()
+            .filter(|file| !kernels_alone(file))
             .map(|f| {
                 (
                     f.path.clone(),

@@ -202,12 +202,17 @@ fn length_before(
     None
 }
 
-/// A kernel's name without its parameters: `void ns::mmq<8>(int)` is `mmq<8>`.
-pub fn short_name(name: &str) -> &str {
-    let without_parameters = match name.rfind('(') {
+/// A kernel's name without its parameters: `void ns::mmq<8>(int)` is `void ns::mmq<8>`.
+pub(crate) fn without_parameters(name: &str) -> &str {
+    match name.rfind('(') {
         Some(at) if at > 0 => &name[..at],
         _ => name,
-    };
+    }
+}
+
+/// A kernel's name without its parameters and scopes: `void ns::mmq<8>(int)` is `mmq<8>`.
+pub fn short_name(name: &str) -> &str {
+    let without_parameters = without_parameters(name);
     let until_template = without_parameters
         .find('<')
         .unwrap_or(without_parameters.len());

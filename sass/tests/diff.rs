@@ -100,6 +100,32 @@ fn matches_one_name_in_several_containers() {
     );
 }
 
+/// `T*` to `T4*`: the kernel has changed, and its resources are compared; of two that it could be
+/// none is taken.
+#[test]
+fn a_kernel_with_other_parameters_has_changed() {
+    let before = report(&[
+        "saxpy(float*) sm_90 a 1",
+        "k(int) sm_90 a 2",
+        "k(long) sm_90 a 3",
+    ]);
+    let after = report(&[
+        "saxpy(float4*) sm_90 a 4",
+        "k(char) sm_90 a 5",
+        "saxpy(float4*) sm_121 a 6",
+    ]);
+    let delta = diff(&before, &after);
+    let [(old, new)] = delta.changed.as_slice() else {
+        panic!("{:?}", delta.changed);
+    };
+    assert_eq!(
+        (old.name.as_str(), new.name.as_str()),
+        ("saxpy(float*)", "saxpy(float4*)")
+    );
+    assert_eq!(names(&delta.removed), ["k(int)", "k(long)"]);
+    assert_eq!(names(&delta.added), ["k(char)", "saxpy(float4*)"]);
+}
+
 #[test]
 fn compares_files_by_path() {
     let file = |path: &str, host: Option<&str>, ptx: Option<&str>| FileReport {
@@ -115,7 +141,12 @@ fn compares_files_by_path() {
         files,
         kernels: Vec::new(),
     };
+    let cubin = FileReport {
+        cubins: 1,
+        ..file("k.cubin", None, None)
+    };
     let before = side(vec![
+        cubin,
         file("a", Some("1"), None),
         file("b", None, Some("1")),
         file("c", None, None),
