@@ -34,7 +34,8 @@ const MOST_RUNS: u32 = 10_000;
 pub enum Backend<'a> {
     /// A device with the kernels loaded.
     Ready(&'a mut dyn Device),
-    /// The device or the kernels could not be had; every request but `bye` is answered so.
+    /// The device or the kernels could not be had; every request but `hello` and `bye` is
+    /// answered so.
     Broken(DeviceError),
 }
 
@@ -156,9 +157,11 @@ fn answer(line: &str, server: &mut Server<'_>) -> (Reply, bool) {
     let (id, request) = protocol::parse(line);
     let served = match request {
         Ok(Request::Bye) => return (Reply::ok(id, Answer::Bye {}), true),
-        Ok(request) => match server {
-            Server::Ready(session) => respond(&request, session),
-            Server::Broken(error) => Err(Unserved::from(&*error)),
+        Ok(request) => match (server, request) {
+            (Server::Ready(session), request) => respond(&request, session),
+            // What there is to ask for does not depend on a device.
+            (Server::Broken(error), Request::Hello) => Ok(hello(&error.to_string())),
+            (Server::Broken(error), _) => Err(Unserved::from(&*error)),
         },
         Err(unserved) => Err(unserved),
     };
@@ -170,7 +173,7 @@ fn answer(line: &str, server: &mut Server<'_>) -> (Reply, bool) {
 
 fn respond(request: &Request, session: &mut Session<'_>) -> Result<Answer, Unserved> {
     match request {
-        Request::Hello => Ok(hello(session.device)),
+        Request::Hello => Ok(hello(&session.device.info().name)),
         Request::Parity { case } => session.parity(case),
         Request::Generate { tokens, seed } => session.generate(*tokens, *seed),
         Request::Sample {
@@ -194,8 +197,8 @@ fn respond(request: &Request, session: &mut Session<'_>) -> Result<Answer, Unser
     }
 }
 
-fn hello(device: &dyn Device) -> Answer {
-    let info = device.info();
+/// `on` is the device, or why there is none.
+fn hello(on: &str) -> Answer {
     let problems = BENCHES.iter().map(|bench| BenchName {
         name: bench.name,
         unit: UNIT,
@@ -206,7 +209,7 @@ fn hello(device: &dyn Device) -> Answer {
     };
     Answer::Hello {
         protocol: PROTOCOL,
-        name: format!("roundhouse sample kernels on {}", info.name),
+        name: format!("roundhouse sample kernels: {on}"),
         cases: PARITY.iter().map(|case| case.name).collect(),
         benches: problems.chain([stack]).collect(),
     }

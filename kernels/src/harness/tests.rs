@@ -59,7 +59,7 @@ fn hello_names_cases_and_benches() {
         answers,
         [json!({
             "id": 1, "ok": true, "protocol": 1,
-            "name": "roundhouse sample kernels on host",
+            "name": "roundhouse sample kernels: host",
             "cases": [
                 "ldsm_check", "scale_read", "quantise",
                 "mmq KD=4", "mmq KD=4 ragged", "mmq KD=8", "mmq KD=8 ragged",
@@ -292,7 +292,7 @@ fn a_missing_kernel_is_the_cases_fault() {
 }
 
 #[test]
-fn without_a_device_every_request_says_why() {
+fn without_a_device_it_lists_what_there_is_and_says_why_it_cannot() {
     let error = DeviceError::NoDriver(crate::device::NoDriver {
         reason: "libcuda is not on this machine".to_owned(),
     });
@@ -300,15 +300,21 @@ fn without_a_device_every_request_says_why() {
         Backend::Broken(error),
         &[
             json!({"id": 1, "op": "hello"}),
-            json!({"id": 2, "op": "bye"}),
+            json!({"id": 2, "op": "parity", "case": "add"}),
+            json!({"id": 3, "op": "bye"}),
         ],
     );
+    let why = "no CUDA device: libcuda is not on this machine";
     assert_eq!(
-        answers[0],
-        json!({"id": 1, "ok": false, "fault": "device",
-               "error": "no CUDA device: libcuda is not on this machine"})
+        answers[0]["name"],
+        format!("roundhouse sample kernels: {why}")
     );
-    assert_eq!(answers[1]["ok"], true);
+    assert!(answers[0]["cases"].as_array().is_some_and(|c| c.len() > 20));
+    assert_eq!(
+        answers[1],
+        json!({"id": 2, "ok": false, "fault": "device", "error": why})
+    );
+    assert_eq!(answers[2]["ok"], true);
 }
 
 #[test]

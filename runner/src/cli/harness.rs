@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use kernels::catalogue::{self, BENCHES};
+use kernels::catalogue::{self, BENCHES, Entry};
 use kernels::device::{Cuda, Device, DeviceError};
 use kernels::harness::{Backend, HarnessOptions, PREFILL, load_images, serve};
 use kernels::mmq::Tile;
@@ -41,17 +41,19 @@ pub struct Args {
 /// Where the files cannot be read, standard input or output fail, or the one launch does. A
 /// missing device is told to whoever asks, by the protocol.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let images = read_images(&args.cubin)?;
-    let device = open(args.device, images);
     let options = HarnessOptions {
         model: args.model.clone(),
         tile: args.tile,
     };
-    if let Some(bench) = &args.launch {
-        return match bench.as_str() {
-            PREFILL => launch_prefill(&options, &mut device?),
-            bench => launch(bench, &mut device?),
-        };
+    // What can be found out without a device is said first, on any machine.
+    let problem = args.launch.as_deref().map(launched).transpose()?;
+    let images = read_images(&args.cubin)?;
+    options.model.open().context("opening the model")?;
+    let device = open(args.device, images);
+    match problem {
+        Some(Launched::Prefill) => return launch_prefill(&options, &mut device?),
+        Some(Launched::Bench(bench)) => return launch(bench, &mut device?),
+        None => {}
     }
     let (input, output) = (std::io::stdin().lock(), std::io::stdout().lock());
     match device {
@@ -68,14 +70,27 @@ fn open(index: u32, images: Vec<Vec<u8>>) -> Result<Cuda, DeviceError> {
     Ok(device)
 }
 
-fn launch(bench: &str, device: &mut dyn Device) -> anyhow::Result<ExitCode> {
-    let Some(entry) = catalogue::find(BENCHES, bench) else {
+/// What `--launch` names.
+enum Launched {
+    Prefill,
+    Bench(&'static Entry),
+}
+
+fn launched(name: &str) -> anyhow::Result<Launched> {
+    if name == PREFILL {
+        return Ok(Launched::Prefill);
+    }
+    let Some(entry) = catalogue::find(BENCHES, name) else {
         let known = catalogue::names(BENCHES);
-        bail!("no bench `{bench}`; there are: {known}, {PREFILL}");
+        bail!("no bench `{name}`; there are: {known}, {PREFILL}");
     };
+    Ok(Launched::Bench(entry))
+}
+
+fn launch(entry: &Entry, device: &mut dyn Device) -> anyhow::Result<ExitCode> {
     let problem = entry.problem(0);
     let figures = launch_once(device, problem.as_ref())?;
-    eprintln!("{bench}: launched once; {figures}");
+    eprintln!("{}: launched once; {figures}", entry.name);
     Ok(ExitCode::SUCCESS)
 }
 
