@@ -27,7 +27,7 @@ print(*[run["id"] for run in json.load(sys.stdin)["runs"]])'); do
     "$runner" show "$run" --markdown >"$work/keep/rounds/$run.md"
     "$runner" show "$run" --json >"$work/keep/rounds/$run.json"
 done
-"$runner" index --out "$work/keep/site" --campaign mmq
+"$runner" index --out "$work/keep/site" --campaign mmq-7b
 gzip -c "$ROUNDHOUSE_DATA/roundhouse.db" >"$work/keep/roundhouse.db.gz"
 tar -czf "$out/campaign.tgz" -C "$work" keep
 exit "$status"

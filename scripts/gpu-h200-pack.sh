@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 out=${1:-target/gpu-h200}
 shift || true
-series=("${@:-demo}")
+series=("$@")
 [ $# -gt 0 ] || series=(demo mmq)
 rm -rf "$out"
 mkdir -p "$out"

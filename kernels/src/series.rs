@@ -49,23 +49,23 @@ patches! {
     /// The series of the matrix products, to be applied to a repository of its own.
     MMQ_PATCHES in "mmq":
     "0001-baseline-wide.patch" =>
-        "361457ed6831ced840164abd79163cb937132468",
+        "4eaa8fd1fee2845b9b971295dbda389949027beb",
     "0002-r17-remap.patch" =>
-        "b77d9c66ef2a29ac5a76b3be69936bf10cd58972",
+        "ddcb7cc86487a17eecdd115169b9ac928b6ff0a7",
     "0003-r17-revert.patch" =>
-        "598045560be1729a23078e74b21b3a8d64abf539",
+        "979a188234a49d553af522d25d8bd53feb6340d9",
     "0004-r22-fold.patch" =>
-        "e2e18ea0fe51a7baf0b1ef3e0de2c9ea45589fa5",
+        "faba07283a4849ac1d2d03e9ada3360633745616",
     "0005-r22-fold-revert.patch" =>
-        "f01865dec4ce985100c852301d715d01b33fa221",
+        "3d9993196f322ca77adbe819007206891a01d1d4",
     "0006-r22-swizzle.patch" =>
-        "95a5a72fbf50dfb7f218970f2cc303dfef142da5",
+        "a5d91185992cf0c5ae7073ad0fc852e34bb417ef",
     "0007-baseline-nb.patch" =>
-        "b4ba6f92e60af8be90c3aa81029306ab2485beaf",
+        "6c7869d37ace004e859bf43e8315558213ce8670",
     "0008-r31-q-major.patch" =>
-        "7a6a662b95093b43a9821acaa044370862bb8c4b",
+        "d3d035bb784c6c45efe987eee6f82253f8ac0dc8",
     "0009-r31-revert.patch" =>
-        "fa154761a7c8a756d4f8e307ecfb7c01a35d5ec0",
+        "e66b4b729a1c67e1db2fbd4716a4cdf0d5f6c2d6",
     "0010-r31-region-split.patch" =>
-        "9c30237fb04d2280cc05c71a3feaa130935a7038",
+        "412ae0045c7c656b0c6abfa39b813099815ef9af",
 }

@@ -43,7 +43,7 @@ impl Campaign {
     pub fn recorded_name(self) -> &'static str {
         match self {
             Campaign::Checks => "mmq-checks",
-            Campaign::Mmq => "mmq",
+            Campaign::Mmq => "mmq-7b",
         }
     }
 
