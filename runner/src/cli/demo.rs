@@ -8,9 +8,9 @@ use anyhow::Context as _;
 use super::Context;
 use crate::config::Cuda;
 use crate::demo::{Campaign, DemoRepo, DemoRound, Options, create, default_arch};
-use crate::model::Verdict;
+use crate::model::{Evidence, Fault, Stage, Verdict};
 use crate::pipeline::{self, Request};
-use crate::record::Records;
+use crate::record::{Records, RunId, TableRow};
 use crate::term::LiveView;
 
 /// Makes a git repository from the sample campaign and runs every round of it.
@@ -37,8 +37,16 @@ pub struct Args {
     pub toolchain: Cuda,
 
     /// Architectures, separated by commas [default: sm_121 and this machine's own]
-    #[arg(long, value_name = "SM", value_delimiter = ',')]
+    #[arg(long, value_name = "SM", value_delimiter = ',', value_parser = parse_arch)]
     pub arch: Vec<String>,
+}
+
+fn parse_arch(text: &str) -> Result<String, String> {
+    let known: Result<sass::ComputeCapability, _> = text.parse();
+    match known {
+        Ok(_) => Ok(text.to_owned()),
+        Err(_) => Err("an architecture is written as nvcc does, for example sm_121".to_owned()),
+    }
 }
 
 fn parse_cuda(text: &str) -> Result<Cuda, String> {
@@ -78,17 +86,29 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
             ..Request::default()
         };
         let run = pipeline::run(&request, &records, &context.dirs, &progress).await?;
-        // Who stops a run wants the demo to stop: what has been measured so far stays.
-        if records.load(run).await?.evidence.interrupted {
-            anyhow::bail!("run {run} was stopped; the rounds after it were not run");
-        }
-        Ok(())
+        let presentable = records.present(run).await?;
+        let judgement = presentable.judgement();
+        progress.note(format!("   {}: {}", judgement.verdict, judgement.headline));
+        stays_possible(run, &records.load(run).await?.evidence)
     };
     let finish = async |_: &DemoRepo| {
         live.finish();
         show(&records, campaign, context).await
     };
     walk(args, each, finish).await
+}
+
+/// Whether the next round has a chance: not where someone stopped this one, who wants the demo to
+/// stop, and not without a toolchain.
+fn stays_possible(run: RunId, evidence: &Evidence) -> anyhow::Result<()> {
+    if evidence.interrupted {
+        anyhow::bail!("run {run} was stopped; the rounds after it were not run");
+    }
+    let toolchain = |fault: &&Fault| fault.stage == Stage::Toolchain;
+    if let Some(fault) = evidence.faults.iter().find(toolchain) {
+        anyhow::bail!("{}", fault.message);
+    }
+    Ok(())
 }
 
 async fn show(records: &Records, name: &str, context: &Context) -> anyhow::Result<ExitCode> {
@@ -114,7 +134,15 @@ async fn show(records: &Records, name: &str, context: &Context) -> anyhow::Resul
         println!("one round in full:   {program} show {}", row.run);
         println!("repeat that round:   {program} replay {}", row.run);
     }
-    Ok(ExitCode::SUCCESS)
+    let invalid = |(_, row): &(String, TableRow)| {
+        let verdict = row.round.as_ref().map(|round| round.verdict);
+        verdict == Some(Verdict::EnvInvalid)
+    };
+    match rows.iter().all(invalid) {
+        // Not one round could be built: that is no success.
+        true => Ok(ExitCode::from(Verdict::EnvInvalid.exit_code())),
+        false => Ok(ExitCode::SUCCESS),
+    }
 }
 
 /// Runs the rounds. The pipeline is the caller's: `each` runs one round, `finish` shows them all.
@@ -233,5 +261,9 @@ mod tests {
     fn unknown_toolchains_are_refused() {
         let error = Line::try_parse_from(["demo", "--toolchain", "11.8"]).expect_err("unknown");
         assert!(error.to_string().contains("known are 13.0 and system"));
+        for arch in ["sm_1", ""] {
+            let error = Line::try_parse_from(["demo", "--arch", arch]).expect_err("no arch");
+            assert!(error.to_string().contains("for example sm_121"), "{error}");
+        }
     }
 }
