@@ -9,6 +9,7 @@ mod effect;
 mod schedule;
 pub mod sequential;
 mod signed_rank;
+pub mod simulate;
 
 pub use effect::{effect, hodges_lehmann, median, pair_effect, walsh_averages};
 pub use schedule::{CONTROL_LAUNCH, PlannedLaunch, plan};
