@@ -11,7 +11,8 @@ use std::time::Instant;
 
 use runner::stats::sequential::{LOOKS, Question, replay};
 use runner::stats::simulate::{
-    CLUSTER_RATE, Cell, Machine, Noise, Order, Random, Tally, in_parallel, tallies,
+    CLUSTER_LENGTH, CLUSTER_RATE, Cell, Machine, Noise, Order, Random, SKEWED_VARIANCE, Tally,
+    in_parallel, tallies,
 };
 use runner::stats::{SMALLEST_WORTHWHILE, median};
 
@@ -29,6 +30,7 @@ fn main() {
     characteristics(campaigns);
     stress(campaigns);
     bar(campaigns);
+    other_machines(campaigns);
     time_of_a_look();
 }
 
@@ -39,7 +41,7 @@ struct Habit {
     lands: fn(&mut Machine, f64) -> bool,
 }
 
-const HABITS: [Habit; 5] = [
+const HABITS: [Habit; 6] = [
     Habit {
         name: "3 pairs, all positive, median >= +0.5 %",
         samples: 6,
@@ -53,7 +55,12 @@ const HABITS: [Habit; 5] = [
     Habit {
         name: "strict ABAB, 20 pairs, t-test at 5 %",
         samples: 40,
-        lands: strict_t_test,
+        lands: base_first,
+    },
+    Habit {
+        name: "the same with head first",
+        samples: 40,
+        lands: head_first,
     },
     Habit {
         name: "20 of base, then 20 of head; Mann-Whitney at 5 %",
@@ -83,7 +90,7 @@ fn habits(campaigns: u32) {
     });
     for (habit, share) in HABITS.iter().zip(landed.chunks(2)) {
         println!(
-            "| habit: {} | {:.1} % | {:.1} % | {} |",
+            "| {} | {:.1} % | {:.1} % | {} |",
             habit.name,
             100.0 * share[0],
             100.0 * share[1],
@@ -93,7 +100,7 @@ fn habits(campaigns: u32) {
     let noise = Noise::standard(0.5);
     let found = tallies(&[cell(noise, 0.0), cell(noise, 1.0)], campaigns, SEED);
     println!(
-        "| habit: **the sequential protocol** | {:.1} % | {:.1} % | {:.0} at 0, {:.0} at +1 % |\n",
+        "| **the sequential protocol** | {:.1} % | {:.1} % | {:.0} at 0, {:.0} at +1 % |\n",
         landed_percent(&found[0]),
         landed_percent(&found[1]),
         2.0 * found[0].mean_pairs(),
@@ -125,9 +132,24 @@ fn unpaired_medians(machine: &mut Machine, effect: f64) -> bool {
 /// Student's t at 19 degrees of freedom, two-sided 5 %.
 const T_19: f64 = 2.093;
 
-fn strict_t_test(machine: &mut Machine, effect: f64) -> bool {
+/// The pairs of the habits that are tested by t: one more than its degrees of freedom.
+const T_PAIRS: usize = 20;
+
+fn base_first(machine: &mut Machine, effect: f64) -> bool {
     let mut d = Vec::new();
-    machine.pairs(effect, 20, &mut Order::Strict, &mut d);
+    machine.pairs(effect, T_PAIRS, &mut Order::Strict, &mut d);
+    is_significant(&d)
+}
+
+fn head_first(machine: &mut Machine, effect: f64) -> bool {
+    let pair = |_| {
+        let head = effect + machine.sample(false);
+        head - machine.sample(true)
+    };
+    is_significant(&(0..T_PAIRS).map(pair).collect::<Vec<_>>())
+}
+
+fn is_significant(d: &[f64]) -> bool {
     let n = d.len() as f64;
     let mean = d.iter().sum::<f64>() / n;
     let variance = d.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
@@ -191,28 +213,43 @@ fn characteristics(campaigns: u32) {
     println!();
 }
 
+/// A stress case: its name, and what it does to the machine.
+type Stress = (&'static str, fn(Noise) -> Noise);
+
+#[rustfmt::skip]
+const STRESS: [Stress; 4] = [
+    ("four times the outliers", |n| Noise { cluster_rate: 4.0 * n.cluster_rate, ..n }),
+    ("drift sd 1.5 %", |n| Noise { drift: 1.5, ..n }),
+    ("launch offset sd .6 %", |n| Noise { launch: 0.6, ..n }),
+    ("slot bias -.5 %", |n| Noise { slot_bias: -0.5, ..n }),
+];
+
 fn stress(campaigns: u32) {
-    let standard = Noise::standard(0.5);
-    #[rustfmt::skip]
-    let cases = [
-        ("four times the outliers", Noise { cluster_rate: 4.0 * CLUSTER_RATE, ..standard }),
-        ("drift sd 1.5 %", Noise { drift: 1.5, ..standard }),
-        ("launch offset sd .6 %", Noise { launch: 0.6, ..standard }),
-        ("slot bias -.5 %", Noise { slot_bias: -0.5, ..standard }),
-    ];
-    println!("| stress | false positives | lands at +1 % | mean pairs at 0/+1 |");
-    println!("|---|---|---|---|");
-    for (name, noise) in cases {
-        let found = tallies(&[cell(noise, 0.0), cell(noise, 1.0)], campaigns, SEED);
+    println!(
+        "| stress, sigma .3/.5/.8 | false positives | lands at +1 | mean pairs at 0 | at +1 |"
+    );
+    println!("|---|---|---|---|---|");
+    for (name, change) in STRESS {
+        let at = |effect| {
+            let cells = SIGMAS.map(|sigma| cell(change(Noise::standard(sigma)), effect));
+            tallies(&cells, campaigns, SEED)
+        };
+        let (none, one) = (at(0.0), at(1.0));
         println!(
-            "| {name} | {:.2} % | {:.1} % | {:.1}/{:.1} |",
-            landed_percent(&found[0]),
-            landed_percent(&found[1]),
-            found[0].mean_pairs(),
-            found[1].mean_pairs()
+            "| {name} | {} % | {} % | {} | {} |",
+            joined(&none, |tally| format!("{:.2}", landed_percent(tally))),
+            joined(&one, |tally| format!("{:.1}", landed_percent(tally))),
+            joined(&none, |tally| format!("{:.1}", tally.mean_pairs())),
+            joined(&one, |tally| format!("{:.1}", tally.mean_pairs())),
         );
     }
     println!();
+}
+
+/// One figure of each, with slashes between.
+fn joined(tallies: &[Tally], figure: fn(&Tally) -> String) -> String {
+    let figures: Vec<String> = tallies.iter().map(figure).collect();
+    figures.join("/")
 }
 
 fn bar(campaigns: u32) {
@@ -229,6 +266,65 @@ fn bar(campaigns: u32) {
             landed_percent(&found[0]),
             100.0 * found[0].share(found[0].sub_bar),
             found[0].mean_pairs()
+        );
+    }
+    println!();
+}
+
+/// What the design leaves open about the machine, chosen otherwise: (share of skew, cluster rate,
+/// mean cluster length). The first is the standard.
+const CHOICES: [(f64, f64, f64); 6] = [
+    (SKEWED_VARIANCE, CLUSTER_RATE, CLUSTER_LENGTH),
+    (0.25, 0.005, 3.0),
+    (0.25, 0.01, 3.0),
+    (0.75, 0.01, 3.0),
+    (1.0, 0.01, 3.0),
+    (0.5, 0.015, 3.0),
+];
+
+fn other_machines(campaigns: u32) {
+    println!(
+        "| skew, cluster rate, length | false positives at sigma .3/.5/.8 | +.5 lands, sigma .8 \
+         | +1 lands, sigma .8 | outliers x 4, +1 lands | launch offset .6, +1 lands |"
+    );
+    println!("|---|---|---|---|---|---|");
+    for (skewed, cluster_rate, cluster_length) in CHOICES {
+        let noise = |sigma| Noise {
+            skewed,
+            cluster_rate,
+            cluster_length,
+            ..Noise::standard(sigma)
+        };
+        let outliers = Noise {
+            cluster_rate: 4.0 * cluster_rate,
+            ..noise(0.5)
+        };
+        let launch = Noise {
+            launch: 0.6,
+            ..noise(0.5)
+        };
+        let [low, middle, high] = SIGMAS.map(|sigma| cell(noise(sigma), 0.0));
+        let power = [
+            cell(noise(0.8), 0.5),
+            cell(noise(0.8), 1.0),
+            cell(outliers, 1.0),
+            cell(launch, 1.0),
+        ];
+        let found = tallies(&[low, middle, high], campaigns, SEED);
+        let rates: Vec<String> = found
+            .iter()
+            .map(|tally| format!("{:.2}", landed_percent(tally)))
+            .collect();
+        let lands: Vec<String> = tallies(&power, campaigns, SEED)
+            .iter()
+            .map(|tally| format!("{:.1} %", landed_percent(tally)))
+            .collect();
+        println!(
+            "| {:.0} %, {:.2} %, {cluster_length} | {} % | {} |",
+            100.0 * skewed,
+            100.0 * cluster_rate,
+            rates.join("/"),
+            lands.join(" | ")
         );
     }
     println!();

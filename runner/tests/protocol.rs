@@ -2,7 +2,7 @@
 //! operating characteristics within Monte-Carlo error, and the stress cases within their limits.
 //! 20,000 campaigns a cell; on two cores all of it takes well under a minute, unoptimised.
 
-use runner::stats::sequential::{LOOKS, Question};
+use runner::stats::sequential::{ALPHA, LOOKS, Question};
 use runner::stats::simulate::{
     CLUSTER_LENGTH, CLUSTER_RATE, Cell, Noise, SKEWED_VARIANCE, Tally, tallies,
 };
@@ -137,47 +137,38 @@ fn a_bar_of_one_and_a_half_percent() {
     assert_share("+1.75 lands", &found[1], found[1].landed, 98.0, 1.0);
 }
 
-/// The stress cases: false positives at most 1 %, power at +1 % at least 97.8 %.
+/// The stress cases at sigma .3 and .5: false positives at most 1 %, power at +1 % at least 97.8 %.
+/// At sigma .8 the power is not to be had (it is 98.1 % without stress), and the false positives
+/// still are what they should be, within Monte-Carlo error of the alpha that is spent.
 #[test]
 fn stress_does_not_break_it() {
-    let standard = Noise::standard(0.5);
-    let cases = [
-        (
-            "four times the outliers",
-            Noise {
-                cluster_rate: 4.0 * CLUSTER_RATE,
-                ..standard
-            },
-        ),
-        (
-            "drift sd 1.5",
-            Noise {
-                drift: 1.5,
-                ..standard
-            },
-        ),
-        (
-            "launch offset .6 %",
-            Noise {
-                launch: 0.6,
-                ..standard
-            },
-        ),
-        (
-            "slot bias .5 %",
-            Noise {
-                slot_bias: -0.5,
-                ..standard
-            },
-        ),
+    #[rustfmt::skip]
+    let stressed = |n: Noise| [
+        ("four times the outliers", Noise { cluster_rate: 4.0 * CLUSTER_RATE, ..n }),
+        ("drift sd 1.5", Noise { drift: 1.5, ..n }),
+        ("launch offset .6 %", Noise { launch: 0.6, ..n }),
+        ("slot bias .5 %", Noise { slot_bias: -0.5, ..n }),
     ];
-    let cells = cases.map(|(_, noise)| [cell(ANY, noise, 0.0), cell(ANY, noise, 1.0)]);
-    let found = simulate(cells.as_flattened());
-    for ((what, _), pair) in cases.iter().zip(found.chunks(2)) {
-        let false_positives = 100.0 * pair[0].share(pair[0].landed);
-        let power = 100.0 * pair[1].share(pair[1].landed);
-        assert!(false_positives <= 1.0, "{what}: {false_positives} % land");
-        assert!(power >= 97.8, "{what}: {power} % of +1 % land");
+    let percent = |tally: &Tally| 100.0 * tally.share(tally.landed);
+    for sigma in [0.3, 0.5] {
+        let cases = stressed(Noise::standard(sigma));
+        let cells = cases.map(|(_, noise)| [cell(ANY, noise, 0.0), cell(ANY, noise, 1.0)]);
+        let found = simulate(cells.as_flattened());
+        for ((what, _), pair) in cases.iter().zip(found.chunks(2)) {
+            let (none, one) = (percent(&pair[0]), percent(&pair[1]));
+            assert!(none <= 1.0, "{what}, sigma {sigma}: {none} % land");
+            assert!(one >= 97.8, "{what}, sigma {sigma}: {one} % of +1 % land");
+        }
+    }
+    let cases = stressed(Noise::standard(0.8));
+    let found = simulate(&cases.map(|(_, noise)| cell(ANY, noise, 0.0)));
+    let error = (ALPHA * (1.0 - ALPHA) / f64::from(CAMPAIGNS)).sqrt();
+    for ((what, _), tally) in cases.iter().zip(&found) {
+        let landed = tally.share(tally.landed);
+        assert!(
+            landed <= ALPHA + 3.0 * error,
+            "{what}, sigma .8: {landed} land"
+        );
     }
 }
 
@@ -238,12 +229,13 @@ fn the_document_has_the_looks_and_the_constants_of_the_code() {
     }
     // The README's short form has the same figures.
     let readme = read("README.md");
-    let habits = text.lines().filter(|line| line.starts_with("| habit:"));
-    let rows: Vec<String> = habits
-        .map(|line| line.replacen("| habit: ", "| ", 1))
+    let rows: Vec<&str> = text
+        .lines()
+        .skip_while(|line| !line.starts_with("| way to decide |"))
+        .take_while(|line| line.starts_with('|'))
         .collect();
-    assert_eq!(rows.len(), 6, "six rows to compare");
+    assert_eq!(rows.len(), 9, "head, rule, six habits and the protocol");
     for row in rows {
-        assert!(readme.contains(&row), "README.md lacks: {row}");
+        assert!(readme.contains(row), "README.md lacks: {row}");
     }
 }

@@ -84,8 +84,12 @@ pub struct Noise {
     pub drift_phi: f64,
     /// What the second slot of a pair gains; negative: it is slower.
     pub slot_bias: f64,
+    /// The share of a sample's own variance that is skewed to the slow side, 0..=1.
+    pub skewed: f64,
     /// The probability with which a sample begins an outlier cluster.
     pub cluster_rate: f64,
+    /// The mean number of samples that a cluster hits, at least 1.
+    pub cluster_length: f64,
 }
 
 impl Noise {
@@ -97,7 +101,9 @@ impl Noise {
             drift: 0.5,
             drift_phi: 0.95,
             slot_bias: -0.1,
+            skewed: SKEWED_VARIANCE,
             cluster_rate: CLUSTER_RATE,
+            cluster_length: CLUSTER_LENGTH,
         }
     }
 }
@@ -140,15 +146,15 @@ impl Machine {
         let noise = self.noise;
         let fresh = (1.0 - noise.drift_phi * noise.drift_phi).sqrt();
         self.drift = noise.drift_phi * self.drift + fresh * noise.drift * self.random.normal();
-        let own = (1.0 - SKEWED_VARIANCE).sqrt() * self.random.normal()
-            - SKEWED_VARIANCE.sqrt() * (self.random.exponential() - 1.0);
+        let own = (1.0 - noise.skewed).sqrt() * self.random.normal()
+            - noise.skewed.sqrt() * (self.random.exponential() - 1.0);
         let slot = if is_second { noise.slot_bias } else { 0.0 };
         noise.sigma * own + noise.launch * self.random.normal() + self.drift + slot + self.outlier()
     }
 
     fn outlier(&mut self) -> f64 {
         let chance = if self.in_cluster {
-            1.0 - 1.0 / CLUSTER_LENGTH
+            1.0 - 1.0 / self.noise.cluster_length
         } else {
             self.noise.cluster_rate
         };
@@ -335,7 +341,9 @@ mod tests {
         drift: 0.0,
         drift_phi: 0.95,
         slot_bias: 0.0,
+        skewed: SKEWED_VARIANCE,
         cluster_rate: 0.0,
+        cluster_length: CLUSTER_LENGTH,
     };
 
     fn samples(noise: Noise, count: usize) -> Vec<f64> {
