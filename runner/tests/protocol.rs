@@ -1,6 +1,6 @@
 //! The error rates of the sequential protocol, by simulation with fixed seeds: the table of
 //! operating characteristics within Monte-Carlo error, and the stress cases within their limits.
-//! 20,000 campaigns a cell; on two cores all of it takes well under a minute, unoptimised.
+//! 20,000 campaigns a cell; unoptimised and on two busy cores all of it takes about a minute.
 
 use runner::stats::sequential::{ALPHA, LOOKS, Question};
 use runner::stats::simulate::{
