@@ -2,13 +2,14 @@
 //! no I/O, no verdicts (what an interval means for a lever is `crate::judge`'s business).
 //!
 //! The fixed protocols (`pairs = 5`, `samples = 45`) look at the data once, at the end. The
-//! sequential protocol (looks at 6, 10, 16, 26 and 44 pairs, with its own order statistics and
-//! stopping rule) takes its place here as a state machine beside [`effect()`] and [`plan()`]: it
-//! needs [`k_for`] and the sorted Walsh averages, which is why both are public.
+//! sequential protocol ([`sequential`]: looks at 6, 10, 16, 26 and 44 pairs, with its own order
+//! statistics and stopping rule) is a state machine beside [`effect()`] and [`plan()`].
 
 mod effect;
 mod schedule;
+pub mod sequential;
 mod signed_rank;
+pub mod simulate;
 
 pub use effect::{effect, hodges_lehmann, median, pair_effect, walsh_averages};
 pub use schedule::{CONTROL_LAUNCH, PlannedLaunch, plan};
