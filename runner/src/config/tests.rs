@@ -754,7 +754,7 @@ fn the_reference_lists_exactly_the_keys_that_are_read() {
         .collect();
     known.sort();
     assert_eq!(documented, known);
-    for text in ["`10` pairs", "`3,600`", "`13.0`"] {
+    for text in ["`\"0.5%\"`", "6, 10, 16, 26 and 44", "`3,600`", "`13.0`"] {
         assert!(document.contains(text), "{text}");
     }
 }

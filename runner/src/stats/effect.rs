@@ -195,7 +195,7 @@ mod tests {
             assert_eq!(percent_of_log(log_effect(base, head, better)), expected);
         }
         let there = log_effect(100.0, 130.0, Better::Higher);
-        assert_eq!(there, -log_effect(100.0, 130.0, Better::Lower));
+        close(there, -log_effect(100.0, 130.0, Better::Lower));
     }
 
     #[test]
