@@ -186,16 +186,14 @@ impl<L: Launcher, R: Recorder> Run<'_, L, R> {
         let Some(first) = self.launch(planned, 1).await? else {
             return Ok(Place::Filled);
         };
-        let progress = self.what.progress;
         if first == Failure::DiskFull {
-            progress.note("the disk is full: measuring stops; free some space and run again");
-            return Ok(Place::Full);
+            return Ok(self.full());
         }
         if self.repetitions_left == 0 {
             return Ok(Place::Lost);
         }
         self.repetitions_left -= 1;
-        progress.note(format!(
+        self.what.progress.note(format!(
             "{} on {} {}; once more",
             planned.bench,
             planned.side,
@@ -203,8 +201,15 @@ impl<L: Launcher, R: Recorder> Run<'_, L, R> {
         ));
         Ok(match self.launch(planned, 2).await? {
             None => Place::Filled,
+            Some(Failure::DiskFull) => self.full(),
             Some(_) => Place::Lost,
         })
+    }
+
+    fn full(&self) -> Place {
+        let progress = self.what.progress;
+        progress.note("the disk is full: measuring stops; free some space and run again");
+        Place::Full
     }
 
     /// Stops the run at a launch that failed for good; always `false`.

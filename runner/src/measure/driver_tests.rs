@@ -454,3 +454,14 @@ async fn replacements_count_as_repetitions() {
     assert_eq!(samples.iter().map(|s| s.pair).max(), Some(7));
     assert_eq!(samples.last().map(|s| s.pair), Some(CONTROL_LAUNCH));
 }
+
+#[tokio::test]
+async fn a_disk_that_fills_up_during_a_repetition_stops_it_as_well() {
+    let mut launcher = failing(|side, n| match (side, n) {
+        (Side::Head, 5) => crash(),
+        (Side::Head, 6) => Some(Failure::DiskFull),
+        _ => None,
+    });
+    let (evidence, _) = run(&sequential(&["a"]), &mut launcher).await;
+    assert_eq!(letters(&evidence[0].samples), "BHbhhbhbb(head)(head)");
+}

@@ -188,7 +188,8 @@ pub struct BenchJudgement {
     pub base_median: Option<f64>,
     /// Median of the head side's.
     pub head_median: Option<f64>,
-    /// The effect over the valid pairs; `None` without a valid pair.
+    /// The effect over the valid pairs, under the sequential protocol over those of the last look;
+    /// `None` without a valid pair.
     pub effect: Option<Effect>,
     /// What the numbers say.
     pub finding: Finding,
