@@ -205,7 +205,7 @@ fn values_that_never_change_have_an_outcome() {
 #[test]
 fn a_run_that_is_stopped_between_looks_is_not_judged() {
     let wait =
-        "if (!strcmp(mode, \"bench\")) usleep(200 * 1000);\n    if (!strcmp(mode, \"bench\"))";
+        "if (!strcmp(mode, \"bench\")) usleep(400 * 1000);\n    if (!strcmp(mode, \"bench\"))";
     let slow = ("engine.c", "if (!strcmp(mode, \"bench\"))", wait);
     let scenario = Scenario::engine_pair(&[DEFAULT, slow], &[FASTER]);
     let mut child = scenario.start(&["run"]);
