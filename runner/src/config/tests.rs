@@ -651,48 +651,6 @@ fn kernels_protocols_and_limits() {
         "[protocol]",
         &["both `pairs` and `samples`"],
     );
-    for (key, marked, message) in [
-        (
-            "sequential = true\npairs = 6",
-            "[protocol]",
-            "a fixed number of pairs and for the sequential",
-        ),
-        (
-            "smallest_worthwhile = \"1%\"\npairs = 6",
-            "[protocol]",
-            "a fixed number of pairs and for the sequential",
-        ),
-        ("sequential = false", "[protocol]", "names no other"),
-        ("sequential = 1", "1", "must be `true` or `false`"),
-        ("smallest_worthwhile = 0.5", "0.5", "put it in quotes"),
-        (
-            "smallest_worthwhile = \"0%\"",
-            "\"0%\"",
-            "a percentage above 0",
-        ),
-        (
-            "smallest_worthwhile = \"-1%\"",
-            "\"-1%\"",
-            "a percentage above 0",
-        ),
-        (
-            "smallest_worthwhile = \"0.5\"",
-            "\"0.5\"",
-            "a percentage above 0",
-        ),
-        (
-            "smallest_worthwhile = \"nan%\"",
-            "\"nan%\"",
-            "a percentage above 0",
-        ),
-        (
-            "sequential = false\nsmallest_worthwhile = \"1%\"",
-            "\"1%\"",
-            "turned off",
-        ),
-    ] {
-        one(&with(&format!("[protocol]\n{key}\n")), marked, &[message]);
-    }
     one(
         &with("[limits]\noutput_bytes = -1\n"),
         "-1",
@@ -886,5 +844,51 @@ fn protocols_are_read_and_keep_their_recorded_form() {
         assert_eq!(json, recorded);
         let again: Protocol = serde_json::from_str(&json).expect("reads back");
         assert_eq!(again, protocol);
+    }
+}
+
+#[test]
+fn protocols_that_contradict_themselves_are_refused() {
+    for (key, marked, message) in [
+        (
+            "sequential = true\npairs = 6",
+            "[protocol]",
+            "a fixed number of pairs and for the sequential",
+        ),
+        (
+            "smallest_worthwhile = \"1%\"\npairs = 6",
+            "[protocol]",
+            "a fixed number of pairs and for the sequential",
+        ),
+        ("sequential = false", "[protocol]", "names no other"),
+        ("sequential = 1", "1", "must be `true` or `false`"),
+        ("smallest_worthwhile = 0.5", "0.5", "put it in quotes"),
+        (
+            "smallest_worthwhile = \"0%\"",
+            "\"0%\"",
+            "a percentage above 0",
+        ),
+        (
+            "smallest_worthwhile = \"-1%\"",
+            "\"-1%\"",
+            "a percentage above 0",
+        ),
+        (
+            "smallest_worthwhile = \"0.5\"",
+            "\"0.5\"",
+            "a percentage above 0",
+        ),
+        (
+            "smallest_worthwhile = \"nan%\"",
+            "\"nan%\"",
+            "a percentage above 0",
+        ),
+        (
+            "sequential = false\nsmallest_worthwhile = \"1%\"",
+            "\"1%\"",
+            "turned off",
+        ),
+    ] {
+        one(&with(&format!("[protocol]\n{key}\n")), marked, &[message]);
     }
 }
