@@ -36,8 +36,10 @@ pub enum Event {
     },
     /// How many samples are planned, over all benches.
     SamplesPlanned {
-        /// The number, throw-aways included.
-        count: u32,
+        /// The most that may come, throw-aways included and failures aside.
+        most: u32,
+        /// Whether it is also the fewest: a fixed protocol.
+        exact: bool,
     },
     /// A sample was taken and stored.
     SampleTaken {

@@ -14,6 +14,7 @@ mod file;
 mod items;
 pub(crate) mod number;
 mod parse;
+mod protocol;
 mod reader;
 mod schema;
 mod sections;
@@ -27,7 +28,7 @@ pub use diagnostic::{ConfigError, ConfigErrors};
 pub(crate) use diagnostic::{nearest, suggestion};
 pub use file::{FILE_NAME, LoadError};
 pub use parse::{PINNED_CUDA, parse};
-pub use sections::{DEFAULT_PAIRS, LEAST_PAIRS};
+pub use protocol::{DEFAULT_PROTOCOL, LEAST_PAIRS};
 pub use template::render as render_template;
 pub use types::*;
 

@@ -58,7 +58,7 @@ fn config(root: &Section<'_>) -> Option<Config> {
     let identity = items::identity(&context);
     let benches = items::benches(&context);
     let counters = counters::counters(root);
-    let protocol = sections::protocol(root);
+    let protocol = super::protocol::protocol(root);
     let environment = sections::environment_section(root);
     let limits = sections::limits(root);
     let (campaign, claims) = campaign?;

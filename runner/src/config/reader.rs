@@ -341,6 +341,15 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// `true` or `false`.
+    pub(super) fn truth(&self) -> Option<bool> {
+        let truth = self.value.get_ref().as_bool();
+        if truth.is_none() {
+            self.wrong_type("`true` or `false`");
+        }
+        truth
+    }
+
     /// One of a list of words.
     pub(super) fn word<T: Copy>(&self, words: &[(&'static str, T)]) -> Option<T> {
         let text = self.text()?;

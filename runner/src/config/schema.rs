@@ -131,8 +131,7 @@ table!(
     PROTOCOL,
     "protocol",
     false,
-    ["pairs", "samples"],
-    later["sequential"]
+    ["pairs", "samples", "sequential", "smallest_worthwhile"]
 );
 table!(ENVIRONMENT, "environment", false, ["allow", "set"]);
 table!(LIMITS, "limits", false, ["output_bytes", "free_disk_bytes"]);

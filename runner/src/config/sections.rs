@@ -1,22 +1,14 @@
-//! The smaller tables of `campaign.toml`: build, kernels, harness, protocol, environment, limits.
+//! The smaller tables of `campaign.toml`: build, kernels, harness, environment, limits.
 
 use super::reader::Section;
 use super::schema;
 use super::values::{self, command, environment, globs, inside};
-use super::{Build, Environment, Harness, KernelFacts, Limits, Protocol};
-
-/// Pairs where `[protocol]` says nothing: the smallest number of PROTOCOL.md's table at which
-/// the exact interval exists at its error level (at six pairs there is none yet).
-pub const DEFAULT_PAIRS: u32 = 10;
-
-/// The fewest pairs: a verdict never rests on single samples.
-pub const LEAST_PAIRS: u32 = 3;
+use super::{Build, Environment, Harness, KernelFacts, Limits};
 
 /// The longest time limit, seconds: a week.
 const LONGEST_S: u64 = 7 * 24 * 3600;
 /// The largest dynamic shared memory of a known GPU, bytes per block.
 const MOST_SMEM: u64 = 227 * 1024;
-const MOST_PAIRS: u64 = 1000;
 
 /// `[build]`.
 pub(super) fn build(section: &Section<'_>) -> Option<Build> {
@@ -105,36 +97,6 @@ pub(super) fn harness(section: &Section<'_>) -> Option<Harness> {
         env,
         start_timeout_s,
     })
-}
-
-/// `[protocol]`.
-pub(super) fn protocol(root: &Section<'_>) -> Option<Protocol> {
-    let Some(section) = root.section(&schema::PROTOCOL) else {
-        return Some(Protocol::Pairs(DEFAULT_PAIRS));
-    };
-    let bounds = u64::from(LEAST_PAIRS)..MOST_PAIRS + 1;
-    let meaning = "how many base and head samples are compared; a verdict never rests on single \
-                   samples";
-    let count = |key| -> Option<Option<u32>> {
-        match section.get(key) {
-            Some(item) => Some(Some(item.integer(bounds.clone(), meaning)? as u32)),
-            None => Some(None),
-        }
-    };
-    let (pairs, samples) = (count("pairs"), count("samples"));
-    match (pairs?, samples?) {
-        (Some(_), Some(_)) => {
-            section.sink.error_help(
-                section.span(),
-                "`[protocol]` has both `pairs` and `samples`",
-                "keep one: both say how many samples each side gets",
-            );
-            None
-        }
-        (Some(n), None) => Some(Protocol::Pairs(n)),
-        (None, Some(n)) => Some(Protocol::Samples(n)),
-        (None, None) => Some(Protocol::Pairs(DEFAULT_PAIRS)),
-    }
 }
 
 /// `[environment]`.

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use super::commands::{cmake_command, is_plain, make_note, nvcc_command};
 use super::detect::{Found, Recipe};
 use super::parse::PINNED_CUDA;
-use super::sections::DEFAULT_PAIRS;
+use crate::stats::SMALLEST_WORTHWHILE;
 
 /// The reference machine's architecture, where the repository names none.
 const DEFAULT_ARCH: &str = "sm_121";
@@ -321,9 +321,11 @@ fn rest(text: &mut String) {
         text,
         format_args!(
             "\
-# How many pairs of a base and a head sample are measured for each bench (or `samples`); at least 3.
+# Pairs of a base and a head sample are measured until the question is answered, with a look after
+# 6, 10, 16, 26 and at most 44. A fixed number instead: `pairs` (or `samples`), at least 3.
 #[protocol]
-#pairs = {DEFAULT_PAIRS}
+#sequential = true
+#smallest_worthwhile = \"{SMALLEST_WORTHWHILE}%\"
 
 # Commands see PATH, the locale and what the runner sets, and nothing else, but for these. Names
 # that look like secrets are refused.

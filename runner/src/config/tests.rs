@@ -75,7 +75,7 @@ fn the_smallest_file_gets_the_documented_defaults() {
     assert_eq!(config.device.kind, DeviceKind::Cuda);
     assert_eq!(config.build.directory, ".");
     assert_eq!(config.build.timeout_s, 3600);
-    assert_eq!(config.protocol, Protocol::Pairs(DEFAULT_PAIRS));
+    assert_eq!(config.protocol, DEFAULT_PROTOCOL);
     assert_eq!(config.limits.output_bytes, 64 << 20);
     assert_eq!(config.limits.free_disk_bytes, 2 << 30);
     assert_eq!(config.environment, Environment::default());
@@ -338,11 +338,6 @@ fn later_keys_are_reserved() {
             &[&format!("`{key}` is not supported yet")],
         );
     }
-    one(
-        &with("[protocol]\nsequential = true\n"),
-        "sequential",
-        &["not supported yet"],
-    );
 }
 
 #[test]
@@ -717,7 +712,7 @@ fn the_reference_lists_exactly_the_keys_that_are_read() {
         .collect();
     known.sort();
     assert_eq!(documented, known);
-    for text in ["`10` pairs", "`3,600`", "`13.0`"] {
+    for text in ["`\"0.5%\"`", "6, 10, 16, 26 and 44", "`3,600`", "`13.0`"] {
         assert!(document.contains(text), "{text}");
     }
 }
@@ -811,4 +806,89 @@ fn the_example_of_the_document_on_counters_is_right() {
     let example = document.split("```toml\n").nth(1).expect("an example");
     let example = example.split("```").next().expect("its end");
     assert_eq!(good(&with(example)).counters.len(), 1);
+}
+
+#[test]
+fn protocols_are_read_and_keep_their_recorded_form() {
+    let read = |text: &str| good(&with(&format!("[protocol]\n{text}\n"))).protocol;
+    let sequential = |smallest_worthwhile| Protocol::Sequential {
+        smallest_worthwhile,
+    };
+    for (text, expected, recorded) in [
+        (
+            "",
+            sequential(0.5),
+            r#"{"sequential":{"smallest_worthwhile":0.5}}"#,
+        ),
+        (
+            "sequential = true",
+            sequential(0.5),
+            r#"{"sequential":{"smallest_worthwhile":0.5}}"#,
+        ),
+        (
+            "smallest_worthwhile = \" 1.25 % \"",
+            sequential(1.25),
+            r#"{"sequential":{"smallest_worthwhile":1.25}}"#,
+        ),
+        ("pairs = 10", Protocol::Pairs(10), r#"{"pairs":10}"#),
+        (
+            "sequential = false\npairs = 5",
+            Protocol::Pairs(5),
+            r#"{"pairs":5}"#,
+        ),
+        ("samples = 45", Protocol::Samples(45), r#"{"samples":45}"#),
+    ] {
+        let protocol = read(text);
+        assert_eq!(protocol, expected, "{text}");
+        let json = serde_json::to_string(&protocol).expect("plain data");
+        assert_eq!(json, recorded);
+        let again: Protocol = serde_json::from_str(&json).expect("reads back");
+        assert_eq!(again, protocol);
+    }
+}
+
+#[test]
+fn protocols_that_contradict_themselves_are_refused() {
+    for (key, marked, message) in [
+        (
+            "sequential = true\npairs = 6",
+            "[protocol]",
+            "a fixed number of pairs and for the sequential",
+        ),
+        (
+            "smallest_worthwhile = \"1%\"\npairs = 6",
+            "[protocol]",
+            "a fixed number of pairs and for the sequential",
+        ),
+        ("sequential = false", "[protocol]", "names no other"),
+        ("sequential = 1", "1", "must be `true` or `false`"),
+        ("smallest_worthwhile = 0.5", "0.5", "put it in quotes"),
+        (
+            "smallest_worthwhile = \"0%\"",
+            "\"0%\"",
+            "a percentage above 0",
+        ),
+        (
+            "smallest_worthwhile = \"-1%\"",
+            "\"-1%\"",
+            "a percentage above 0",
+        ),
+        (
+            "smallest_worthwhile = \"0.5\"",
+            "\"0.5\"",
+            "a percentage above 0",
+        ),
+        (
+            "smallest_worthwhile = \"nan%\"",
+            "\"nan%\"",
+            "a percentage above 0",
+        ),
+        (
+            "sequential = false\nsmallest_worthwhile = \"1%\"",
+            "\"1%\"",
+            "turned off",
+        ),
+    ] {
+        one(&with(&format!("[protocol]\n{key}\n")), marked, &[message]);
+    }
 }

@@ -276,10 +276,16 @@ pub struct Counters {
     pub timeout_s: u64,
 }
 
-/// `[protocol]`: how many samples. (The sequential protocol takes its place here.)
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// `[protocol]`: how many samples. A recorded config always holds its protocol, whatever the
+/// default was or is.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
+    /// As many pairs as it takes, looked at after 6, 10, 16, 26 and 44; the default.
+    Sequential {
+        /// The smallest effect worth having, percent.
+        smallest_worthwhile: f64,
+    },
     /// A fixed number of pairs.
     Pairs(u32),
     /// A fixed number of samples for each side, taken in pairs.
@@ -287,10 +293,11 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// How many pairs are measured.
-    pub fn pairs(self) -> u32 {
+    /// How many pairs are measured; `None` where that is found out while measuring.
+    pub fn fixed_pairs(self) -> Option<u32> {
         match self {
-            Protocol::Pairs(n) | Protocol::Samples(n) => n,
+            Protocol::Sequential { .. } => None,
+            Protocol::Pairs(n) | Protocol::Samples(n) => Some(n),
         }
     }
 }

@@ -1,79 +1,128 @@
 //! From samples to what each bench's numbers say.
 
-use crate::config::Bench;
+use crate::config::{Bench, Protocol};
 use crate::model::{
-    Bar, BenchEvidence, BenchJudgement, Better, Effect, Evidence, Finding, Registration, Role,
+    Bar, BenchJudgement, Better, Effect, Evidence, Finding, Registration, Role, RoundKind, Sample,
     SampleRole, Side,
 };
 use crate::stats::{CONFIDENCE, SMALLEST_WORTHWHILE, effect, median, pair_effect};
 
+use super::looks;
+
 /// Every bench of the config, targets first.
 pub(super) fn judge_all(evidence: &Evidence) -> Vec<BenchJudgement> {
-    let config = &evidence.config;
     // Where nothing was launched, nothing is missing: the run ended before it came to that.
     let began = evidence.benches.iter().any(|b| !b.samples.is_empty());
-    let planned = if began { config.protocol.pairs() } else { 0 };
     let without_pairs = match began {
         true => Finding::NoData,
         false => Finding::NotMeasured,
     };
-    let mut all: Vec<BenchJudgement> = config
+    let mut all: Vec<BenchJudgement> = evidence
+        .config
         .benches
         .iter()
         .map(|bench| {
-            let samples = evidence.benches.iter().find(|b| b.bench == bench.name);
-            let judged = judge_bench(bench, samples, &evidence.registration);
-            BenchJudgement {
-                pairs_missing: planned.saturating_sub(judged.pairs),
-                finding: judged
-                    .effect
-                    .map_or(without_pairs, |e| find(&e, judged.bar_percent)),
-                ..judged
+            let taken = evidence.benches.iter().find(|b| b.bench == bench.name);
+            let samples = taken.map_or(&[][..], |taken| &taken.samples);
+            let mut judged = judge_bench(bench, samples, &evidence.registration);
+            match evidence.config.protocol {
+                Protocol::Sequential {
+                    smallest_worthwhile,
+                } => {
+                    let registration = &evidence.registration;
+                    let course = looks::course(bench, smallest_worthwhile, registration, samples);
+                    judged.pairs_missing = begun_pairs(samples).saturating_sub(judged.pairs);
+                    judged.finding = match (course.finding(), judged.pairs) {
+                        (Some(finding), _) => finding,
+                        (None, 0) => without_pairs,
+                        (None, _) => Finding::Open,
+                    };
+                    judged.effect = course.effect().or(judged.effect);
+                    judged.looks = course.looks();
+                }
+                Protocol::Pairs(planned) | Protocol::Samples(planned) => {
+                    let planned = if began { planned } else { 0 };
+                    judged.pairs_missing = planned.saturating_sub(judged.pairs);
+                    judged.finding = judged
+                        .effect
+                        .map_or(without_pairs, |e| find(&e, judged.bar_percent));
+                }
             }
+            judged
         })
         .collect();
-    all.sort_by_key(|b| match b.role {
-        Role::Target => 0,
-        Role::Guard => 1,
-    });
+    all.sort_by_key(|b| in_order(b.role));
+    leave_out_settled(evidence, &mut all);
     all
 }
 
-/// The valid pairs of a bench as (base, head), in order. A pair is valid when both of its places
-/// have a value, from the first attempt or its repetition; throw-aways never count.
-pub(super) fn valid_pairs(evidence: &BenchEvidence) -> Vec<(f64, f64)> {
-    let pairs = evidence.samples.iter().map(|s| s.pair + 1).max();
+/// Targets before guards, in measuring and in what is shown.
+pub fn in_order(role: Role) -> u8 {
+    match role {
+        Role::Target => 0,
+        Role::Guard => 1,
+    }
+}
+
+/// Benches that were not begun because one before them had settled the verdict miss nothing.
+fn leave_out_settled(evidence: &Evidence, all: &mut [BenchJudgement]) {
+    let is_sequential = matches!(evidence.config.protocol, Protocol::Sequential { .. });
+    if !is_sequential || evidence.registration.kind != RoundKind::Lever {
+        return;
+    }
+    let is_lost = |b: &BenchJudgement| {
+        b.role == Role::Target && matches!(b.finding, Finding::NoEffect | Finding::Regression)
+    };
+    let Some(settled) = all.iter().position(is_lost) else {
+        return;
+    };
+    for bench in &mut all[settled + 1..] {
+        let taken = evidence.benches.iter().find(|b| b.bench == bench.bench);
+        if taken.is_none_or(|taken| taken.samples.is_empty()) {
+            bench.finding = Finding::NotMeasured;
+        }
+    }
+}
+
+/// The valid pairs among a bench's samples as (base, head), in order. A pair is valid when both of
+/// its places have a value, from the first attempt or its repetition; throw-aways never count.
+pub(super) fn valid_pairs(samples: &[Sample]) -> Vec<(f64, f64)> {
     let value = |side: Side, pair: u32| {
-        evidence
-            .samples
+        samples
             .iter()
             .filter(|s| s.role == SampleRole::Pair && s.side == side && s.pair == pair)
             .find_map(|s| s.value.filter(|v| v.is_finite() && *v > 0.0))
     };
-    (0..pairs.unwrap_or(0))
+    (0..begun_pairs(samples))
         .filter_map(|pair| Some((value(Side::Base, pair)?, value(Side::Head, pair)?)))
         .collect()
 }
 
-/// The figures of one bench; what they say and what is missing is still open.
-fn judge_bench(
-    bench: &Bench,
-    evidence: Option<&BenchEvidence>,
-    registration: &Registration,
-) -> BenchJudgement {
+/// How many pairs were begun.
+pub(super) fn begun_pairs(samples: &[Sample]) -> u32 {
+    let pairs = samples.iter().filter(|s| s.role == SampleRole::Pair);
+    pairs.map(|s| s.pair + 1).max().unwrap_or(0)
+}
+
+/// What a bench is to the lever, and its bar.
+pub fn role_and_bar(bench: &Bench, registration: &Registration) -> (Role, Option<Bar>) {
     let registered = registration.bars.iter().find(|b| b.bench == bench.name);
     let role = match (registration.bars.is_empty(), registered) {
         (true, _) | (_, Some(_)) => Role::Target,
         (false, None) => Role::Guard,
     };
-    let pairs = evidence.map(valid_pairs).unwrap_or_default();
+    (role, registered.map(|b| b.bar))
+}
+
+/// The figures of one bench; what they say and what is missing is still open.
+fn judge_bench(bench: &Bench, samples: &[Sample], registration: &Registration) -> BenchJudgement {
+    let (role, bar) = role_and_bar(bench, registration);
+    let pairs = valid_pairs(samples);
     let column = |of: fn(&(f64, f64)) -> f64| -> Option<f64> {
         median(&pairs.iter().map(of).collect::<Vec<f64>>())
     };
     let base_median = column(|pair| pair.0);
-    let bar = registered.map(|b| b.bar);
     let bar_percent = bar.and_then(|bar| bar_as_effect(&bar, base_median, bench.better));
-    let effect = effect(&pairs, bench.better, CONFIDENCE);
     let positive = pairs
         .iter()
         .filter(|(base, head)| pair_effect(*base, *head, bench.better) > 0.0)
@@ -92,7 +141,8 @@ fn judge_bench(
         base_median,
         head_median: column(|pair| pair.1),
         finding: Finding::NoData,
-        effect,
+        effect: effect(&pairs, bench.better, CONFIDENCE),
+        looks: Vec::new(),
     }
 }
 

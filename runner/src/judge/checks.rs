@@ -75,7 +75,10 @@ pub(super) fn too_equal(evidence: &Evidence, benches: &[BenchJudgement], reasons
         let Some(samples) = samples_of(evidence, bench) else {
             continue;
         };
-        let own: Vec<f64> = valid_pairs(samples).iter().map(|pair| pair.0).collect();
+        let own: Vec<f64> = valid_pairs(&samples.samples)
+            .iter()
+            .map(|pair| pair.0)
+            .collect();
         for past in &samples.past_estimates {
             if !own.is_empty() && past.base_values == own {
                 reasons.warn(format!(

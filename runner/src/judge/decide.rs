@@ -4,6 +4,7 @@ use crate::model::{
     Bar, BenchJudgement, ClaimOutcome, DecisionAction, Evidence, Finding, Role, Verdict,
 };
 use crate::numbers;
+use crate::stats::sequential::{ALPHA, LOOKS};
 
 use super::ledger;
 use super::reasons::{Reasons, Ruling};
@@ -78,18 +79,24 @@ fn sentences(benches: &[&BenchJudgement]) -> String {
 /// +1.5 %`.
 fn sentence(bench: &BenchJudgement) -> String {
     let Some(effect) = &bench.effect else {
-        return format!("{} has no valid pair", bench.bench);
+        return match bench.finding {
+            Finding::NotMeasured => {
+                format!("{} was not measured: the verdict was settled", bench.bench)
+            }
+            _ => format!("{} has no valid pair", bench.bench),
+        };
     };
     let ends = (effect.low, effect.high);
     let text = numbers::effect_text(effect.estimate, ends, bench.bar_percent);
     let measured = format!(
-        "{} {} {} ({} interval, {} of {} better)",
+        "{} {} {} ({} interval, {} of {} better{})",
         bench.bench,
         text.estimate,
         text.interval,
         numbers::coverage(effect.coverage),
         bench.pairs_positive,
         count(bench.pairs as usize, "pair"),
+        look_words(bench),
     );
     let bar = bar_words(bench, text.bar);
     let says = match (bench.finding, &bar) {
@@ -97,6 +104,10 @@ fn sentence(bench: &BenchJudgement) -> String {
         (Finding::ReachesBar, None) => "is a real improvement".to_owned(),
         (Finding::BelowBar, Some(bar)) => format!("is real but below its bar of {bar}"),
         (Finding::BelowBar, None) => "is real but below its bar".to_owned(),
+        (Finding::NotWorse, _) => "is not worse".to_owned(),
+        (Finding::NoEffect, _) if !bench.looks.is_empty() => {
+            "shows no worthwhile effect".to_owned()
+        }
         (Finding::NoEffect, Some(bar)) => {
             format!("shows no effect that could reach its bar of {bar}")
         }
@@ -108,6 +119,27 @@ fn sentence(bench: &BenchJudgement) -> String {
         (Finding::NotMeasured, _) => "was not measured".to_owned(),
     };
     format!("{measured} {says}")
+}
+
+/// The last look of the sequential protocol: which it was, and the interval that decides about
+/// the bar and about giving up, where it is not the one that is shown already.
+fn look_words(bench: &BenchJudgement) -> String {
+    let Some(last) = bench.looks.last() else {
+        return String::new();
+    };
+    let look = format!(
+        "; after {}, look {} of {}",
+        count(last.pairs as usize, "pair"),
+        bench.looks.len(),
+        LOOKS.len()
+    );
+    if last.real.is_none() {
+        return look;
+    }
+    let ends = (last.close.low, last.close.high);
+    let interval = numbers::interval(ends, bench.bar_percent);
+    let coverage = numbers::coverage(last.close.coverage);
+    format!("{look}; {coverage} interval {interval}")
 }
 
 /// The bar as written, and for an absolute one what it asks for in percent.
@@ -191,9 +223,17 @@ fn unmet_conditions(evidence: &Evidence, reasons: &mut Reasons) -> Vec<String> {
     unmet
 }
 
-/// States what the fixed protocol cannot tell apart. The error under no effect is exact: half of
-/// what the interval leaves out.
+/// States how often the protocol is wrong. For a fixed one the error under no effect is exact: half
+/// of what the interval leaves out.
 fn error_rates(benches: &[BenchJudgement], reasons: &mut Reasons) {
+    if benches.iter().any(|bench| !bench.looks.is_empty()) {
+        reasons.note(format!(
+            "sequential protocol: over all looks together, a bench without any effect comes out \
+             as real in at most {:.2} % of runs (one-sided)",
+            100.0 * ALPHA
+        ));
+        return;
+    }
     let mut stated: Vec<u32> = Vec::new();
     for bench in benches {
         let Some(effect) = &bench.effect else {

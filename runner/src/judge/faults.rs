@@ -1,11 +1,13 @@
 //! Who is at fault when something went wrong: head, base, or the machine. Decided by stages.
 
 use crate::model::{
-    BenchJudgement, BuildEvidence, Evidence, Failure, Fault, PerSide, RoundKind, Sample,
+    BenchJudgement, BuildEvidence, Evidence, Failure, Fault, Finding, PerSide, RoundKind, Sample,
     SampleRole, Side, Stage, Verdict,
 };
 use crate::stats::CONTROL_LAUNCH;
 
+use super::benches::valid_pairs;
+use super::looks;
 use super::reasons::{Reasons, Ruling};
 use super::words::{count, failure_words, list, shortened};
 
@@ -169,7 +171,10 @@ pub(super) fn launches(evidence: &Evidence, reasons: &mut Reasons) -> Option<Rul
         return reasons.rule(Verdict::EnvInvalid, text);
     }
     let of = |side| failed.iter().filter(move |s| s.side == side);
-    let for_good = |side| of(side).find(|s| !is_control(s) && !has_value_at(&samples, s));
+    let for_good = |side| {
+        of(side)
+            .find(|s| !is_control(s) && !has_value_at(&samples, s) && !was_replaced(evidence, s))
+    };
     if let Some(base) = for_good(Side::Base) {
         let text = format!(
             "base cannot be measured: `{}` {}; nothing to compare head with",
@@ -194,8 +199,12 @@ pub(super) fn launches(evidence: &Evidence, reasons: &mut Reasons) -> Option<Rul
         return reasons.rule(verdict, text);
     }
     for sample in failed {
+        let then = match has_value_at(&samples, sample) {
+            true => "was repeated; its pair counts",
+            false => "could not be repeated; another pair was measured in the place of its own",
+        };
         reasons.warn(format!(
-            "a launch of {} on `{}` {} and was repeated; its pair counts",
+            "a launch of {} on `{}` {} and {then}",
             sample.side,
             sample.bench,
             why(sample)
@@ -251,13 +260,26 @@ fn has_value_at(samples: &[&Sample], failed: &Sample) -> bool {
         .any(|s| s.value.is_some() && place(s) == place(failed))
 }
 
+/// Whether a later pair of the same bench is valid, so that the launch did not fail for good.
+/// Under a fixed protocol there is none: its driver stops at the first loss.
+fn was_replaced(evidence: &Evidence, failed: &Sample) -> bool {
+    let taken = evidence.benches.iter().find(|b| b.bench == failed.bench);
+    let later = taken.map_or_else(Vec::new, |taken| {
+        let is_later = |s: &&Sample| s.role == SampleRole::Pair && s.pair > failed.pair;
+        taken.samples.iter().filter(is_later).cloned().collect()
+    });
+    failed.role == SampleRole::Pair && !valid_pairs(&later).is_empty()
+}
+
 /// Benches without enough valid pairs, and windows that lost too many of them.
 pub(super) fn too_few_pairs(
     evidence: &Evidence,
     benches: &[BenchJudgement],
     reasons: &mut Reasons,
 ) -> Option<Ruling> {
-    let planned = evidence.config.protocol.pairs();
+    let Some(planned) = evidence.config.protocol.fixed_pairs() else {
+        return too_few_looked_at(evidence, benches, reasons);
+    };
     if planned < LEAST_PAIRS && !benches.is_empty() {
         let text = format!(
             "the protocol plans {}, and no verdict rests on fewer than {LEAST_PAIRS}: set \
@@ -278,6 +300,24 @@ pub(super) fn too_few_pairs(
                 count(b.pairs as usize, "valid pair")
             )
         })
+        .collect();
+    if short.is_empty() {
+        return None;
+    }
+    let text = format!("too few valid pairs: {}; run again", list(&short));
+    reasons.rule(Verdict::EnvInvalid, text)
+}
+
+/// The same under the sequential protocol, which has no number of pairs to hold them against.
+fn too_few_looked_at(
+    evidence: &Evidence,
+    benches: &[BenchJudgement],
+    reasons: &mut Reasons,
+) -> Option<Ruling> {
+    let short: Vec<String> = benches
+        .iter()
+        .filter(|b| b.finding != Finding::NotMeasured)
+        .filter_map(|b| looks::shortfall(evidence, b, MOST_MISSING))
         .collect();
     if short.is_empty() {
         return None;

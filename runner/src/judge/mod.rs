@@ -27,6 +27,7 @@ mod decide;
 mod established;
 mod faults;
 mod ledger;
+mod looks;
 mod reasons;
 mod words;
 
@@ -34,7 +35,9 @@ use crate::model::{BenchJudgement, DecisionAction, Evidence, Judgement, RoundKin
 
 use reasons::{Reasons, Ruling};
 
+pub use benches::{in_order, role_and_bar};
 pub use ledger::regressions as ledger_regressions;
+pub use looks::{settles, wanted_pairs};
 pub use words::{failure_words, gate_words};
 
 pub(crate) use words::shortened;

@@ -8,6 +8,8 @@ use crate::measure::fake;
 use crate::model::*;
 use crate::stats::CONTROL_LAUNCH;
 
+mod sequential;
+
 fn sha(digit: char) -> Sha {
     Sha::try_from(digit.to_string().repeat(40)).expect("a sha")
 }

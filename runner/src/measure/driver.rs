@@ -1,17 +1,19 @@
-//! Walks a plan: launch, store, next. Repeats a failed launch once, within a bound for the whole
-//! run, and stops where a side cannot be measured.
+//! Takes pairs: launch, store, next, until the protocol has enough. Repeats a failed launch once,
+//! within a bound for the whole run, and stops where a side cannot be measured.
 
-use crate::config::Config;
-use crate::judge::failure_words;
-use crate::model::{BenchEvidence, Failure, Sample, SampleRole, Side};
+use crate::config::{Bench, Config, Protocol};
+use crate::judge::{failure_words, in_order, role_and_bar, settles, wanted_pairs};
+use crate::model::{BenchEvidence, Failure, Registration, RoundKind, Sample, SampleRole, Side};
 use crate::process::Launcher;
 use crate::progress::{Event, Progress};
-use crate::stats::{CONTROL_LAUNCH, PlannedLaunch};
+use crate::stats::sequential::LOOKS;
+use crate::stats::{CONTROL_LAUNCH, PlannedLaunch, Schedule};
 
 use super::launch::take;
 use super::recorder::Recorder;
 
-/// How many launches a whole run may repeat; a machine that needs more is not measured on.
+/// How many launches and pairs a whole run may repeat; a machine that needs more is not measured
+/// on.
 pub const REPETITIONS: u32 = 6;
 
 /// What to measure.
@@ -19,20 +21,26 @@ pub const REPETITIONS: u32 = 6;
 pub struct Measurement<'a> {
     /// The effective config.
     pub config: &'a Config,
-    /// The plan, as `stats::plan` made it from the config's benches.
-    pub plan: &'a [PlannedLaunch],
+    /// What the lever declares: its bars say which benches are targets.
+    pub registration: &'a Registration,
+    /// What the orders of pairs are drawn from.
+    pub seed: u64,
     /// Who is told.
     pub progress: &'a Progress,
 }
 
-/// Takes every planned sample and returns them by bench, in the config's order; a bench that was
-/// not reached has none. What the database knows of earlier runs (`base_history`,
+/// Takes the samples of every bench and returns them by bench, in the config's order; a bench that
+/// was not reached has none. What the database knows of earlier runs (`base_history`,
 /// `past_estimates`) is left empty for the caller.
 ///
 /// A launch that fails is repeated once at its place, while [`REPETITIONS`] lasts. Where it fails
-/// again the run stops: on base because nothing can be compared, on head after one more launch of
-/// base ([`CONTROL_LAUNCH`]), which tells a broken head from a broken machine. A full disk stops
-/// it at once.
+/// again, a fixed protocol stops: on base because nothing can be compared, on head after one more
+/// launch of base ([`CONTROL_LAUNCH`]), which tells a broken head from a broken machine. The
+/// sequential protocol first gives up the pair for another one in the same order, which counts as
+/// a repetition, and stops where that is lost as well. A full disk stops it at once.
+///
+/// Under a fixed protocol every bench is measured, in the config's order. The sequential one takes
+/// targets before guards, and no more benches once a target has settled the lever's verdict.
 ///
 /// # Errors
 /// Only what the recorder reports.
@@ -48,15 +56,29 @@ pub async fn measure<L: Launcher, R: Recorder>(
         repetitions_left: REPETITIONS,
         samples: Vec::new(),
     };
-    what.progress.emit(Event::SamplesPlanned {
-        count: u32::try_from(what.plan.len()).unwrap_or(u32::MAX),
-    });
-    for planned in what.plan {
-        if !run.place(planned).await? {
+    what.progress.emit(planned(what.config));
+    let is_sequential = matches!(what.config.protocol, Protocol::Sequential { .. });
+    let mut benches: Vec<(u64, &Bench)> = (0u64..).zip(&what.config.benches).collect();
+    if is_sequential {
+        benches.sort_by_key(|(_, bench)| in_order(role_and_bar(bench, what.registration).0));
+    }
+    for (position, bench) in benches {
+        if !run.bench(position, bench).await? {
             break;
         }
     }
     Ok(by_bench(what.config, run.samples))
+}
+
+/// The most samples that may come.
+fn planned(config: &Config) -> Event {
+    let fixed = config.protocol.fixed_pairs();
+    let pairs = fixed.map_or(LOOKS[LOOKS.len() - 1].pairs, |pairs| pairs as usize);
+    let most = config.benches.len() * (2 + 2 * pairs);
+    Event::SamplesPlanned {
+        most: u32::try_from(most).unwrap_or(u32::MAX),
+        exact: fixed.is_some(),
+    }
 }
 
 struct Run<'a, L, R> {
@@ -67,30 +89,132 @@ struct Run<'a, L, R> {
     samples: Vec<Sample>,
 }
 
+/// How one place of a pair came out.
+enum Place {
+    Filled,
+    /// Its launch failed, and so did the repetition, where there was one.
+    Lost,
+    /// Nothing more can be stored.
+    Full,
+}
+
+/// Why there is no pair.
+enum Lost {
+    /// This launch failed for good.
+    For(PlannedLaunch),
+    /// Nothing more can be stored.
+    Full,
+}
+
 impl<L: Launcher, R: Recorder> Run<'_, L, R> {
-    /// Fills one place of the plan; `false` where the run has to stop.
-    async fn place(&mut self, planned: &PlannedLaunch) -> anyhow::Result<bool> {
-        let Some(first) = self.launch(planned, 1).await? else {
-            return Ok(true);
-        };
-        let progress = self.what.progress;
-        if first == Failure::DiskFull {
-            progress.note("the disk is full: measuring stops; free some space and run again");
-            return Ok(false);
-        }
-        if self.repetitions_left > 0 {
-            self.repetitions_left -= 1;
-            progress.note(format!(
-                "{} on {} {}; once more",
-                planned.bench,
-                planned.side,
-                failure_words(&first)
-            ));
-            if self.launch(planned, 2).await?.is_none() {
-                return Ok(true);
+    /// Measures a bench until there are enough pairs; `false` where the run has to stop.
+    async fn bench(&mut self, position: u64, bench: &Bench) -> anyhow::Result<bool> {
+        let (config, registration) = (self.what.config, self.what.registration);
+        let begin = self.samples.len();
+        let mut schedule = Schedule::new(&bench.name, position, self.what.seed);
+        for planned in schedule.throw_aways() {
+            match self.place(&planned).await? {
+                Place::Filled => {}
+                Place::Lost => return self.give_up(&planned).await,
+                Place::Full => return Ok(false),
             }
         }
-        progress.note(format!(
+        let mut valid = 0;
+        while let Some(wanted) =
+            wanted_pairs(bench, config.protocol, registration, &self.samples[begin..])
+        {
+            while valid < wanted {
+                if !self.pair(&mut schedule).await? {
+                    return Ok(false);
+                }
+                valid += 1;
+            }
+        }
+        let own = &self.samples[begin..];
+        let is_settled = registration.kind == RoundKind::Lever
+            && settles(bench, config.protocol, registration, own);
+        if is_settled && config.benches.len() > 1 {
+            self.what.progress.note(format!(
+                "{} settles that the lever does not land: no other bench is measured",
+                bench.name
+            ));
+        }
+        Ok(!is_settled)
+    }
+
+    /// Takes a valid pair; `false` where the run has to stop.
+    async fn pair(&mut self, schedule: &mut Schedule) -> anyhow::Result<bool> {
+        let launches = schedule.pair();
+        let Some(lost) = self.halves(&launches).await? else {
+            return Ok(true);
+        };
+        let Lost::For(lost) = lost else {
+            return Ok(false);
+        };
+        let is_sequential = matches!(self.what.config.protocol, Protocol::Sequential { .. });
+        if !is_sequential || self.repetitions_left == 0 {
+            return self.give_up(&lost).await;
+        }
+        self.repetitions_left -= 1;
+        self.what.progress.note(format!(
+            "pair {} of {} is lost; another one in its place",
+            lost.pair + 1,
+            lost.bench
+        ));
+        match self.halves(&schedule.replacement()).await? {
+            None => Ok(true),
+            Some(Lost::For(lost)) => self.give_up(&lost).await,
+            Some(Lost::Full) => Ok(false),
+        }
+    }
+
+    /// Takes both halves of a pair, and gives what went wrong. Where the first is lost, the second
+    /// is not launched.
+    async fn halves(&mut self, launches: &[PlannedLaunch; 2]) -> anyhow::Result<Option<Lost>> {
+        for planned in launches {
+            match self.place(planned).await? {
+                Place::Filled => {}
+                Place::Lost => return Ok(Some(Lost::For(planned.clone()))),
+                Place::Full => return Ok(Some(Lost::Full)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Launches, and once more where that fails.
+    async fn place(&mut self, planned: &PlannedLaunch) -> anyhow::Result<Place> {
+        let Some(first) = self.launch(planned, 1).await? else {
+            return Ok(Place::Filled);
+        };
+        if first == Failure::DiskFull {
+            return Ok(self.full());
+        }
+        if self.repetitions_left == 0 {
+            return Ok(Place::Lost);
+        }
+        self.repetitions_left -= 1;
+        self.what.progress.note(format!(
+            "{} on {} {}; once more",
+            planned.bench,
+            planned.side,
+            failure_words(&first)
+        ));
+        Ok(match self.launch(planned, 2).await? {
+            None => Place::Filled,
+            Some(Failure::DiskFull) => self.full(),
+            Some(_) => Place::Lost,
+        })
+    }
+
+    fn full(&self) -> Place {
+        let progress = self.what.progress;
+        progress.note("the disk is full: measuring stops; free some space and run again");
+        Place::Full
+    }
+
+    /// Stops the run at a launch that failed for good; always `false`.
+    async fn give_up(&mut self, planned: &PlannedLaunch) -> anyhow::Result<bool> {
+        self.what.progress.note(format!(
             "{} cannot be measured on {}: measuring stops",
             planned.bench, planned.side
         ));

@@ -3,27 +3,72 @@
 use serde_json::json;
 
 use super::*;
-use crate::config::{Probe, Protocol};
+use crate::config::{DEFAULT_PROTOCOL, Probe, Protocol};
 use crate::measure::fake::{
     FakeLauncher, FakeRecorder, bench, config, finished, pleasantries, with_harness,
 };
-use crate::model::UnixMillis;
+use crate::model::{Bar, RegisteredBar, Source, UnixMillis};
 use crate::process::Finished;
-use crate::stats::plan;
 
-/// Runs a plan of three pairs per bench with seed 1.
+/// Measures with seed 1: three pairs per bench where the config says nothing else.
 async fn run(config: &Config, launcher: &mut FakeLauncher) -> (Vec<BenchEvidence>, FakeRecorder) {
-    let plan = plan(&config.benches, config.protocol, 1);
+    run_registered(config, &Registration::default(), launcher).await
+}
+
+async fn run_registered(
+    config: &Config,
+    registration: &Registration,
+    launcher: &mut FakeLauncher,
+) -> (Vec<BenchEvidence>, FakeRecorder) {
     let mut recorder = FakeRecorder::default();
     let measurement = Measurement {
         config,
-        plan: &plan,
+        registration,
+        seed: 1,
         progress: &Progress::silent(),
     };
     let evidence = measure(&measurement, launcher, &mut recorder)
         .await
         .expect("the recorder never fails");
     (evidence, recorder)
+}
+
+/// The same under the sequential protocol.
+fn sequential(benches: &[&str]) -> Config {
+    let mut config = config(benches.iter().map(|name| bench(name)).collect());
+    config.protocol = DEFAULT_PROTOCOL;
+    config
+}
+
+fn bar_on(bench: &str) -> Registration {
+    Registration {
+        bars: vec![RegisteredBar {
+            bench: bench.to_owned(),
+            bar: Bar::Relative { percent: 1.5 },
+            source: Source::Trailer,
+            text: bench.to_owned(),
+        }],
+        ..Registration::default()
+    }
+}
+
+/// A launcher that never fails, with head's speed by bench where base's is 100.
+fn speeds(head: impl Fn(&str) -> f64 + 'static) -> FakeLauncher {
+    FakeLauncher::commands(move |side, command| {
+        let speed = match side {
+            Side::Base => 100.0,
+            Side::Head => head(command),
+        };
+        finished(format!("{speed} tok/s\n"), None)
+    })
+}
+
+fn pairs_taken(evidence: &BenchEvidence) -> usize {
+    let of_pairs = evidence
+        .samples
+        .iter()
+        .filter(|s| s.role == SampleRole::Pair);
+    of_pairs.count() / 2
 }
 
 /// A launcher whose n-th launch (from 1) of a side fails where `fails` says so.
@@ -288,4 +333,135 @@ async fn a_harness_that_does_not_start_is_a_failed_sample_with_a_time() {
     assert!(matches!(first.failure, Some(Failure::NotStarted { .. })));
     assert_eq!(first.started_at, UnixMillis(77));
     assert_eq!(first.log, None);
+}
+
+#[tokio::test]
+async fn the_sequential_protocol_stops_at_the_look_that_answers() {
+    for (head, expected) in [
+        (100.0, 6),  // no effect: futile at the first look
+        (95.0, 6),   // the same: nothing that is worth having
+        (105.0, 10), // an effect that is real at the first look that can say so
+        (101.0, 10), // real, and below the bar of 1.5 %
+    ] {
+        let config = sequential(&["a"]);
+        let registration = bar_on("a");
+        let mut launcher = speeds(move |_| head);
+        let (evidence, _) = run_registered(&config, &registration, &mut launcher).await;
+        assert_eq!(pairs_taken(&evidence[0]), expected, "{head}");
+        assert!(letters(&evidence[0].samples).starts_with("BHbhhbhbbhbh"));
+    }
+}
+
+#[tokio::test]
+async fn noise_that_stays_undecided_takes_every_look_and_no_more() {
+    let mut n = 0u32;
+    let mut launcher = FakeLauncher::commands(move |side, _| {
+        // Averages of a gain and a loss are worth having, and too many losses keep it from being
+        // real. Head's first launch is thrown away.
+        n += u32::from(side == Side::Head);
+        let is_loss = n.is_multiple_of(2) || [43, 45].contains(&n);
+        let speed = match (side, is_loss) {
+            (Side::Base, _) => 100.0,
+            (Side::Head, true) => 92.0,
+            (Side::Head, false) => 110.0,
+        };
+        finished(format!("{speed} tok/s\n"), None)
+    });
+    let config = sequential(&["a", "b"]);
+    let (evidence, _) = run_registered(&config, &bar_on("a"), &mut launcher).await;
+    assert_eq!(pairs_taken(&evidence[0]), 44);
+    assert!(pairs_taken(&evidence[1]) > 0, "open settles nothing");
+}
+
+#[tokio::test]
+async fn targets_come_first_and_a_lost_one_ends_it() {
+    let config = sequential(&["guard", "target"]);
+    let registration = bar_on("target");
+    for (head, guard, target) in [(105.0, 6, 10), (100.0, 0, 6)] {
+        let of = move |command: &str| {
+            if command.ends_with("target") {
+                head
+            } else {
+                100.0
+            }
+        };
+        let mut launcher = speeds(of);
+        let (evidence, recorder) = run_registered(&config, &registration, &mut launcher).await;
+        let taken: Vec<usize> = evidence.iter().map(pairs_taken).collect();
+        assert_eq!(taken, [guard, target]);
+        assert_eq!(recorder.samples[0].bench, "target");
+    }
+    // A round that is measured for itself has no verdict to settle.
+    let measured = Registration {
+        kind: RoundKind::Measured,
+        ..registration
+    };
+    let (evidence, _) = run_registered(&config, &measured, &mut speeds(|_| 100.0)).await;
+    assert_eq!(pairs_taken(&evidence[0]), 6);
+}
+
+#[tokio::test]
+async fn a_pair_that_is_lost_is_replaced_in_its_order() {
+    // Head's fifth launch is that of the fourth pair, its sixth the repetition.
+    let mut launcher = failing(|side, n| {
+        (side == Side::Head && [5, 6].contains(&n))
+            .then(crash)
+            .flatten()
+    });
+    let (evidence, _) = run(&sequential(&["a"]), &mut launcher).await;
+    let samples = &evidence[0].samples;
+    assert!(
+        letters(samples).starts_with("BHbhhbhbb(head)(head)bh"),
+        "{}",
+        letters(samples)
+    );
+    let pairs: Vec<u32> = samples[8..13].iter().map(|s| s.pair).collect();
+    assert_eq!(pairs, [3, 3, 3, 4, 4]);
+    assert_eq!(samples.last().map(|s| s.pair), Some(6), "six valid ones");
+    assert_eq!(samples.len(), 2 + 3 + 12);
+}
+
+#[tokio::test]
+async fn a_replacement_that_is_lost_too_stops_it() {
+    let mut launcher = failing(|side, n| (side == Side::Head && n >= 5).then(crash).flatten());
+    let (evidence, _) = run(&sequential(&["a", "b"]), &mut launcher).await;
+    assert_eq!(
+        letters(&evidence[0].samples),
+        "BHbhhbhbb(head)(head)b(head)(head)B"
+    );
+    assert!(evidence[1].samples.is_empty());
+    let mut launcher = failing(|side, n| (side == Side::Base && n >= 5).then(crash).flatten());
+    let (evidence, _) = run(&sequential(&["a"]), &mut launcher).await;
+    assert_eq!(
+        letters(&evidence[0].samples),
+        "BHbhhbhb(base)(base)(base)(base)",
+        "no control launch for base"
+    );
+}
+
+#[tokio::test]
+async fn replacements_count_as_repetitions() {
+    // Each pair that follows a valid one is lost: head's launches fail by twos.
+    let mut launcher = failing(|side, n| {
+        (side == Side::Head && n > 1 && n % 3 != 2)
+            .then(crash)
+            .flatten()
+    });
+    let (evidence, _) = run(&sequential(&["a"]), &mut launcher).await;
+    let samples = &evidence[0].samples;
+    let repeated = samples.iter().filter(|s| s.attempt == 2).count();
+    assert_eq!(repeated, 3, "and three replacements");
+    assert_eq!(samples.iter().map(|s| s.pair).max(), Some(7));
+    assert_eq!(samples.last().map(|s| s.pair), Some(CONTROL_LAUNCH));
+}
+
+#[tokio::test]
+async fn a_disk_that_fills_up_during_a_repetition_stops_it_as_well() {
+    let mut launcher = failing(|side, n| match (side, n) {
+        (Side::Head, 5) => crash(),
+        (Side::Head, 6) => Some(Failure::DiskFull),
+        _ => None,
+    });
+    let (evidence, _) = run(&sequential(&["a"]), &mut launcher).await;
+    assert_eq!(letters(&evidence[0].samples), "BHbhhbhbb(head)(head)");
 }

@@ -1,4 +1,4 @@
-//! Takes samples: values from output, the harness client, and the driver that walks a plan.
+//! Takes samples: values from output, the harness client, and the driver that takes pairs.
 //!
 //! The driver launches and stores, one sample at a time. It must not judge: it stops when a side
 //! cannot be measured, and leaves it to `crate::judge` to say what that means.

@@ -179,7 +179,8 @@ pub struct BenchJudgement {
     pub bar_percent: Option<f64>,
     /// Valid pairs.
     pub pairs: u32,
-    /// Pairs of the plan that have no valid value on both sides; 0 where measuring never began.
+    /// Pairs of a fixed plan that have no valid value on both sides, and under the sequential
+    /// protocol pairs that were begun and lost; 0 where measuring never began.
     pub pairs_missing: u32,
     /// Pairs in which head was better.
     pub pairs_positive: u32,
@@ -187,10 +188,41 @@ pub struct BenchJudgement {
     pub base_median: Option<f64>,
     /// Median of the head side's.
     pub head_median: Option<f64>,
-    /// The effect over the valid pairs; `None` without a valid pair.
+    /// The effect over the valid pairs, under the sequential protocol over those of the last look;
+    /// `None` without a valid pair.
     pub effect: Option<Effect>,
     /// What the numbers say.
     pub finding: Finding,
+    /// The looks of the sequential protocol, in order; empty under a fixed protocol, and left out
+    /// then, as in judgements from before there was another.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub looks: Vec<LookReading>,
+}
+
+/// What one look of the sequential protocol saw. Effects in percent, positive is better.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LookReading {
+    /// The valid pairs that were looked at.
+    pub pairs: u32,
+    /// The Hodges-Lehmann estimate.
+    pub estimate: f64,
+    /// The interval that decides whether there is an effect; `None` at the first look.
+    pub real: Option<Interval>,
+    /// The interval that decides about the bar, and whether to give up.
+    pub close: Interval,
+    /// Whether the effect in question (for a guard: the loss) was real at this look or before.
+    pub is_real: bool,
+}
+
+/// An interval in percent.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// The exact two-sided coverage under the null, in 0..1.
+    pub coverage: f64,
 }
 
 /// The Hodges-Lehmann estimate with its exact signed-rank interval.
@@ -222,6 +254,8 @@ pub enum Finding {
     NoEffect,
     /// Real, and in the wrong direction.
     Regression,
+    /// A guard under the sequential protocol: no loss of a size worth mentioning.
+    NotWorse,
     /// The interval leaves it open.
     Open,
     /// Measuring began, and there is no valid pair.

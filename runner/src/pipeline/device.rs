@@ -52,10 +52,10 @@ impl Stages<'_> {
     async fn measure(&mut self, bench: &mut Workbench) -> anyhow::Result<()> {
         let config = &self.prepared.config;
         self.begin(Stage::Measure, None).await?;
-        let plan = crate::stats::plan(&config.benches, config.protocol, self.seed);
         let what = Measurement {
             config,
-            plan: &plan,
+            registration: &self.prepared.registration,
+            seed: self.seed,
             progress: self.progress,
         };
         let benches = crate::measure::measure(&what, bench, &mut self.recorder).await?;

@@ -1,7 +1,7 @@
 //! Snapshots of every output from every fixture, and what must hold for all of them.
 
 use super::*;
-use crate::model::Bar;
+use crate::model::{Bar, Interval, LookReading};
 use crate::render::comment::{COMMENT_LIMIT, characters};
 
 #[test]
@@ -282,6 +282,46 @@ fn nothing_is_missing_where_nothing_was_measured() {
             }
         }
     }
+}
+
+/// The looks of the sequential protocol are listed wherever a run is shown in full.
+#[test]
+fn looks_are_listed() {
+    let mut fixture = fixtures::landed();
+    let interval = |low, high, coverage| Interval {
+        low,
+        high,
+        coverage,
+    };
+    let look = |pairs, real| LookReading {
+        pairs,
+        estimate: 4.88,
+        real,
+        close: interval(4.5, 5.25, 0.8125),
+        is_real: real.is_some(),
+    };
+    fixture.judgement.benches[0].looks =
+        vec![look(6, None), look(10, Some(interval(4.25, 5.5, 0.9941)))];
+    let lever = lever_view(&fixture.input());
+    let markdown = comment(&lever, &CommentOptions::default()).expect("renders");
+    let page = lever_page(&fixture.input()).expect("renders");
+    let terminal = crate::term::show_summary(&lever, crate::term::Layout::plain(160));
+    for text in [&markdown.markdown, &page, &terminal] {
+        let text = text.replace("&nbsp;", " ").replace('\\', "");
+        for said in [
+            "look 1 of 5",
+            "look 2 of 5",
+            "[+4.25, +5.50] (99.41 %)",
+            "[+4.50, +5.25] (81.25 %)",
+        ] {
+            assert!(text.contains(said), "{said}: {text}");
+        }
+    }
+    let json = json::run_document(&lever).expect("serialises");
+    assert!(json.contains("\"name\": \"look 2 of 5\""));
+    fixture.judgement.benches[0].looks.clear();
+    let page = lever_page(&fixture.input()).expect("renders");
+    assert!(!page.contains("Looks of the"), "a fixed protocol has none");
 }
 
 #[test]

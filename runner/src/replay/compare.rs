@@ -336,6 +336,7 @@ mod tests {
                     max: high,
                 }),
                 finding: Finding::ReachesBar,
+                looks: Vec::new(),
             }],
         }
     }

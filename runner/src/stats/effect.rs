@@ -10,6 +10,17 @@ pub fn pair_effect(base: f64, head: f64, better: Better) -> f64 {
     percent(log_ratio(base, head, better))
 }
 
+/// One pair's effect in d units: 100 times the logarithm of the ratio, positive where head is
+/// better.
+pub fn log_effect(base: f64, head: f64, better: Better) -> f64 {
+    100.0 * log_ratio(base, head, better)
+}
+
+/// An effect in d units as percent of base's speed.
+pub fn percent_of_log(d: f64) -> f64 {
+    percent(d / 100.0)
+}
+
 /// The logarithm of the ratio, positive where head is better. Statistics are taken on it: it is
 /// symmetric (a gain and its loss cancel), and percent is a monotone function of it, so that
 /// ranks, estimate and interval carry over.
@@ -172,6 +183,19 @@ mod tests {
             let e = effect(&[(base, head); 6], better, CONFIDENCE).expect("pairs");
             assert_eq!((e.low, e.estimate, e.high), (expected, expected, expected));
         }
+    }
+
+    #[test]
+    fn logarithms_and_percent_are_two_ways_to_say_it() {
+        for (base, head, better, expected) in [
+            (100.0, 101.5, Better::Higher, 1.5),
+            (122.0, 100.0, Better::Lower, 22.0),
+            (100.0, 50.0, Better::Higher, -50.0),
+        ] {
+            assert_eq!(percent_of_log(log_effect(base, head, better)), expected);
+        }
+        let there = log_effect(100.0, 130.0, Better::Higher);
+        close(there, -log_effect(100.0, 130.0, Better::Lower));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //!
 //! The fixed protocols (`pairs = 5`, `samples = 45`) look at the data once, at the end. The
 //! sequential protocol ([`sequential`]: looks at 6, 10, 16, 26 and 44 pairs, with its own order
-//! statistics and stopping rule) is a state machine beside [`effect()`] and [`plan()`].
+//! statistics and stopping rule) is a state machine beside [`effect()`] and [`Schedule`].
 
 mod effect;
 mod schedule;
@@ -11,8 +11,10 @@ pub mod sequential;
 mod signed_rank;
 pub mod simulate;
 
-pub use effect::{effect, hodges_lehmann, median, pair_effect, walsh_averages};
-pub use schedule::{CONTROL_LAUNCH, PlannedLaunch, plan};
+pub use effect::{
+    effect, hodges_lehmann, log_effect, median, pair_effect, percent_of_log, walsh_averages,
+};
+pub use schedule::{CONTROL_LAUNCH, PlannedLaunch, Schedule};
 pub use signed_rank::{coverage, k_for, null_distribution, tail};
 
 /// The two-sided confidence at which fixed protocols state their intervals.

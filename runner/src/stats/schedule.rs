@@ -2,13 +2,13 @@
 //!
 //! For each bench: one throw-away launch of each side, then pairs. A block of two pairs is ABBA
 //! or BAAB by a seeded coin, so that neither side profits from drift or from the slot; an odd
-//! last pair's order is tossed for itself. One bench after another.
+//! last pair's order is tossed for itself. One bench after another; how many pairs, and whether a
+//! lost one is replaced, is the driver's business.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Bench, Protocol};
 use crate::model::{SampleRole, Side};
 
 /// The launch index of the base launch that is made after head has failed for good, to see
@@ -33,66 +33,92 @@ pub struct PlannedLaunch {
     pub seed: u64,
 }
 
-/// Plans every launch of a run. The same seed gives the same plan, and a bench's order does not
-/// depend on the benches after it: each draws from a stream of its own.
-pub fn plan(benches: &[Bench], protocol: Protocol, seed: u64) -> Vec<PlannedLaunch> {
-    let mut launches = Vec::new();
-    for (stream, bench) in (0u64..).zip(benches) {
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        rng.set_stream(stream);
-        plan_bench(&bench.name, protocol.pairs(), &mut rng, &mut launches);
-    }
-    launches
+/// The launches of one bench, one after another. The same seed gives the same launches, and a
+/// bench's order does not depend on the other benches: each draws from a stream of its own.
+#[derive(Debug, Clone)]
+pub struct Schedule {
+    bench: String,
+    rng: ChaCha8Rng,
+    /// The side that begins the newest pair.
+    first: Side,
+    /// Places of blocks that were given out; a replacement takes none.
+    places: u32,
+    /// Pairs that were given out, replacements included.
+    pairs: u32,
 }
 
-fn plan_bench(name: &str, pairs: u32, rng: &mut ChaCha8Rng, launches: &mut Vec<PlannedLaunch>) {
-    let launch = |side, role, pair, slot, seed| PlannedLaunch {
-        bench: name.to_owned(),
-        side,
-        role,
-        pair,
-        slot,
-        seed,
-    };
-    let warm_up = u64::from(rng.next_u32());
-    for (index, side) in (0u32..).zip(Side::BOTH) {
-        launches.push(launch(side, SampleRole::ThrowAway, index, 0, warm_up));
-    }
-    let mut first = Side::Base;
-    for pair in 0..pairs {
-        if pair % 2 == 0 {
-            let heads_up = rng.next_u32() & 1 == 1;
-            first = if heads_up { Side::Head } else { Side::Base };
-        } else {
-            first = first.other();
+impl Schedule {
+    /// The schedule of the bench at `position` in the config.
+    pub fn new(bench: &str, position: u64, seed: u64) -> Self {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(position);
+        Schedule {
+            bench: bench.to_owned(),
+            rng,
+            first: Side::Base,
+            places: 0,
+            pairs: 0,
         }
-        let seed = u64::from(rng.next_u32());
-        launches.push(launch(first, SampleRole::Pair, pair, 0, seed));
-        launches.push(launch(first.other(), SampleRole::Pair, pair, 1, seed));
+    }
+
+    /// One launch of each side that is thrown away; asked for once, before the first pair.
+    pub fn throw_aways(&mut self) -> [PlannedLaunch; 2] {
+        let seed = u64::from(self.rng.next_u32());
+        let launch = |pair, side| PlannedLaunch {
+            bench: self.bench.clone(),
+            side,
+            role: SampleRole::ThrowAway,
+            pair,
+            slot: 0,
+            seed,
+        };
+        [launch(0, Side::Base), launch(1, Side::Head)]
+    }
+
+    /// The next pair.
+    pub fn pair(&mut self) -> [PlannedLaunch; 2] {
+        if self.places.is_multiple_of(2) {
+            let heads_up = self.rng.next_u32() & 1 == 1;
+            self.first = if heads_up { Side::Head } else { Side::Base };
+        } else {
+            self.first = self.first.other();
+        }
+        self.places += 1;
+        self.numbered()
+    }
+
+    /// A pair in the order of the newest one, which could not be measured: it takes that one's
+    /// place in its block, and a number of its own.
+    pub fn replacement(&mut self) -> [PlannedLaunch; 2] {
+        self.numbered()
+    }
+
+    fn numbered(&mut self) -> [PlannedLaunch; 2] {
+        let seed = u64::from(self.rng.next_u32());
+        let pair = self.pairs;
+        self.pairs += 1;
+        let launch = |slot, side| PlannedLaunch {
+            bench: self.bench.clone(),
+            side,
+            role: SampleRole::Pair,
+            pair,
+            slot,
+            seed,
+        };
+        [launch(0, self.first), launch(1, self.first.other())]
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
-    use crate::config::{CommandLine, Probe};
-    use crate::model::Better;
 
-    fn bench(name: &str) -> Bench {
-        Bench {
-            name: name.to_owned(),
-            probe: Probe::Command(CommandLine::Shell("true".to_owned())),
-            value: None,
-            unit: "s".to_owned(),
-            better: Better::Lower,
-            bar: None,
-            env: BTreeMap::new(),
-            timeout_s: 1,
-            warmup: 0,
-            inner: 1,
-        }
+    /// The throw-aways and so many pairs of the bench at this position.
+    fn launches(position: u64, pairs: u32, seed: u64) -> Vec<PlannedLaunch> {
+        let mut schedule = Schedule::new("a", position, seed);
+        let mut launches = schedule.throw_aways().to_vec();
+        launches.extend((0..pairs).flat_map(|_| schedule.pair()));
+        launches
     }
 
     /// `bH|hb|…`: throw-aways in capitals, pairs in order.
@@ -110,7 +136,7 @@ mod tests {
 
     #[test]
     fn golden_orders() {
-        let order = |seed| letters(&plan(&[bench("a")], Protocol::Pairs(5), seed));
+        let order = |seed| letters(&launches(0, 5, seed));
         assert_eq!(order(1), "BHbhhbhbbhbh");
         assert_eq!(order(2), "BHhbbhhbbhbh");
         assert_eq!(order(22), "BHbhhbbhhbhb");
@@ -118,7 +144,7 @@ mod tests {
 
     #[test]
     fn blocks_are_abba_or_baab_and_both_occur() {
-        let launches = plan(&[bench("a")], Protocol::Samples(45), 7);
+        let launches = launches(0, 45, 7);
         let all = letters(&launches);
         let pairs = &all[2..];
         assert_eq!(pairs.len(), 90);
@@ -131,17 +157,44 @@ mod tests {
     }
 
     #[test]
-    fn benches_follow_one_another_and_keep_their_order_when_one_is_added() {
-        let one = plan(&[bench("a")], Protocol::Pairs(4), 9);
-        let two = plan(&[bench("a"), bench("b")], Protocol::Pairs(4), 9);
-        assert_eq!(one.as_slice(), &two[..one.len()]);
-        assert!(two[one.len()..].iter().all(|l| l.bench == "b"));
-        assert_eq!(two.len(), 2 * (2 + 8));
+    fn every_bench_has_an_order_of_its_own() {
+        let orders: Vec<String> = (0..4).map(|at| letters(&launches(at, 45, 9))).collect();
+        for (i, order) in orders.iter().enumerate() {
+            assert!(!orders[i + 1..].contains(order), "{order}");
+        }
+    }
+
+    #[test]
+    fn a_replacement_takes_the_order_of_the_pair_that_was_lost() {
+        let whole = launches(0, 6, 2);
+        for lost in 0..6 {
+            let mut schedule = Schedule::new("a", 0, 2);
+            let mut taken = schedule.throw_aways().to_vec();
+            for place in 0..6 {
+                let pair = schedule.pair();
+                if place == lost {
+                    let again = schedule.replacement();
+                    assert_eq!((again[0].pair, again[1].pair), (lost + 1, lost + 1));
+                    assert_eq!(again[0].side, pair[0].side);
+                    assert_ne!(again[0].seed, pair[0].seed);
+                    taken.extend(again);
+                } else {
+                    taken.extend(pair);
+                }
+            }
+            let blocks = letters(&taken[2..]);
+            let is_block = |block: &[u8]| block == b"bhhb" || block == b"hbbh";
+            assert!(blocks.as_bytes().chunks(4).all(is_block), "{blocks}");
+            let before = 2 + 2 * lost as usize;
+            assert_eq!(taken[..before], whole[..before]);
+            let last = taken.last().map(|launch| launch.pair);
+            assert_eq!(last, Some(6), "numbers go on");
+        }
     }
 
     #[test]
     fn both_halves_of_a_pair_share_a_seed_and_pairs_differ() {
-        let launches = plan(&[bench("a")], Protocol::Pairs(6), 3);
+        let launches = launches(0, 6, 3);
         let pairs: Vec<&[PlannedLaunch]> = launches[2..].chunks(2).collect();
         for (index, pair) in (0u32..).zip(&pairs) {
             assert_eq!((pair[0].pair, pair[1].pair), (index, index));

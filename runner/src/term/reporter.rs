@@ -62,7 +62,9 @@ struct Transfer {
 #[derive(Default)]
 pub struct Reporter {
     open: Vec<Open>,
+    /// How many samples come; `None` where only [`Reporter::most`] is known.
     planned: Option<u32>,
+    most: u32,
     taken: u32,
     planned_at: Duration,
     last: [Option<f64>; 2],
@@ -83,14 +85,16 @@ impl Reporter {
                 ok,
             } => self.end(*stage, *side, (summary, *ok), now),
             Event::Transfer { what, done, total } => self.transferred(what, *done, *total),
-            Event::SamplesPlanned { count } => {
-                self.planned = Some(*count);
+            Event::SamplesPlanned { most, exact } => {
+                self.planned = Some(*most).filter(|_| *exact);
+                self.most = *most;
                 self.taken = 0;
                 self.planned_at = now;
                 Update {
                     status: Some(format!(
-                        "{} planned",
-                        numbers::counted(*count as usize, "sample")
+                        "{}{} planned",
+                        if *exact { "" } else { "at most " },
+                        numbers::counted(*most as usize, "sample")
                     )),
                     ..Update::default()
                 }
@@ -227,6 +231,10 @@ impl Reporter {
     fn sample_status(&self, sample: &Sample, now: Duration) -> String {
         let mut text = match self.planned {
             Some(planned) => format!("{} of {}", self.taken, planned.max(self.taken)),
+            None if self.most > 0 => {
+                let taken = numbers::counted(self.taken as usize, "sample");
+                format!("{taken}, at most {}", self.most.max(self.taken))
+            }
             None => numbers::counted(self.taken as usize, "sample"),
         };
         if let Some(left) = self.time_left(now) {
@@ -334,7 +342,13 @@ mod tests {
     #[test]
     fn samples_are_counted_with_the_time_left() {
         let mut reporter = Reporter::default();
-        reporter.step(&Event::SamplesPlanned { count: 6 }, seconds(0));
+        reporter.step(
+            &Event::SamplesPlanned {
+                most: 6,
+                exact: true,
+            },
+            seconds(0),
+        );
         let taken = fixtures::bench_evidence("prefill", 1311.8, Better::Higher, &[Some(2.0), None]);
         let mut last = Update::default();
         let mut lines = Vec::new();
@@ -365,6 +379,25 @@ mod tests {
         assert!(
             last.status
                 .is_some_and(|s| s.starts_with("6 of 6; prefill"))
+        );
+    }
+
+    #[test]
+    fn a_number_that_is_only_the_most_gives_no_time_left() {
+        let mut reporter = Reporter::default();
+        let (most, exact) = (90, false);
+        let begun = reporter.step(&Event::SamplesPlanned { most, exact }, seconds(0));
+        let said = begun.status.expect("a status");
+        assert_eq!(said, "at most 90 samples planned");
+        let taken = fixtures::bench_evidence("prefill", 1311.8, Better::Higher, &[Some(2.0)]);
+        let mut last = Update::default();
+        for (i, sample) in taken.samples.iter().enumerate() {
+            let sample = Box::new(sample.clone());
+            last = reporter.step(&Event::SampleTaken { sample }, seconds(i as u64));
+        }
+        assert_eq!(
+            last.status.as_deref(),
+            Some("4 samples, at most 90; prefill pair 1: base 1,306.6, head 1,332.7")
         );
     }
 

@@ -155,6 +155,40 @@ impl Out {
             figures("Range of pairs").rank(3),
         ];
         self.table(&columns, &rows);
+        self.looks(benches);
+    }
+
+    /// What each look of the sequential protocol saw.
+    fn looks(&mut self, benches: &[BenchView]) {
+        let rows: Vec<Vec<String>> = benches
+            .iter()
+            .flat_map(|bench| bench.looks.iter().map(move |look| (bench, look)))
+            .map(|(bench, look)| {
+                vec![
+                    bench.name.clone(),
+                    look.name.clone(),
+                    look.pairs.clone(),
+                    look.estimate.clone(),
+                    look.real.clone(),
+                    look.close.clone(),
+                    look.state.to_owned(),
+                ]
+            })
+            .collect();
+        if rows.is_empty() {
+            return;
+        }
+        self.title("Looks");
+        let columns = [
+            text("Bench"),
+            words("Look").rank(2),
+            figures("Pairs"),
+            figures("Effect"),
+            figures("Interval for real, %"),
+            figures("For bar and stop, %").rank(1),
+            words("Effect is"),
+        ];
+        self.table(&columns, &rows);
     }
 
     pub(super) fn missing(&mut self, benches: &[BenchView]) {

@@ -12,4 +12,5 @@ mod lessons;
 mod places;
 mod recorded;
 mod scenario;
+mod sequential;
 mod shown;

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::failure::failure_text;
+use super::looks::{LookView, look_views};
 use crate::model::{
     BenchEvidence, BenchJudgement, Better, Effect, Finding, Role, Sample, SampleRole, Side,
 };
@@ -45,6 +46,8 @@ pub struct BenchView {
     pub head_median_text: String,
     /// The medians as judged, where one was corrected: `1,311.8 -> 1,352.4`.
     pub medians_was: Option<String>,
+    /// The looks of the sequential protocol, as judged; empty under a fixed one.
+    pub looks: Vec<LookView>,
     /// The raw numbers that count.
     pub raw: BenchNumbers,
     /// Values that are missing, with the reason.
@@ -167,6 +170,7 @@ pub(super) fn bench_view(
         bar: declared,
         bar_effect,
         coverage: as_judged.map(|e| numbers::coverage(e.coverage)),
+        looks: look_views(judged),
         range: finite.map(|e| range_text(&e)),
         positive: positive(judged.finding, judged.pairs_positive, judged.pairs),
         base_median_text: optional(shown.base_median.get()),
@@ -299,6 +303,7 @@ fn finding_text(judged: &BenchJudgement) -> &'static str {
         (_, Finding::BelowBar) => "improved, below the bar",
         (Role::Target, Finding::NoEffect) => "no worthwhile effect",
         (Role::Guard, Finding::NoEffect) => "not worse",
+        (_, Finding::NotWorse) => "not worse",
         (_, Finding::Regression) => "worse",
         (_, Finding::Open) => "open",
         (_, Finding::NoData) => "no data",

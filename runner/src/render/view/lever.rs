@@ -75,6 +75,8 @@ pub struct LeverView {
     pub not_measured: Option<String>,
     /// Benches that were measured but not judged.
     pub unjudged: Vec<UnjudgedBench>,
+    /// Whether any bench has looks of the sequential protocol.
+    pub looks: bool,
     /// Whether the benches' figures decide nothing, because the run was not in order.
     pub figures_void: bool,
     /// The other runs of the same two commits, oldest first.
@@ -188,6 +190,7 @@ pub fn lever_view(input: &LeverInput<'_>) -> LeverView {
         builds: build_views(evidence),
         benches,
         unjudged: unjudged_views(input),
+        looks: input.judgement.benches.iter().any(|b| !b.looks.is_empty()),
         figures_void: not_measured.is_none() && figures_are_void(shown.verdict),
         not_measured,
         headline: shown.headline,

@@ -12,6 +12,7 @@ mod counters;
 mod failure;
 mod gates;
 mod lever;
+mod looks;
 mod pairs;
 mod plot;
 mod rounds;
@@ -31,6 +32,7 @@ pub use failure::failure_text;
 pub(crate) use gates::stage_word;
 pub use gates::{ClaimView, ClaimsView, FaultView, FigureView, GateView, GatesView, LogView};
 pub use lever::{Fact, LeverView, ReasonView, RevertView, lever_view};
+pub use looks::LookView;
 #[cfg(test)]
 pub(super) use pairs::valid_pair_effects;
 pub use plot::{Plot, plot};

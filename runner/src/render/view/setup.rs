@@ -4,6 +4,7 @@ use super::lever::{Fact, fact};
 use crate::config::{CommandLine, Config, Cuda, Probe, Protocol};
 use crate::numbers::counted;
 use crate::render::text;
+use crate::stats::sequential::LOOKS;
 
 /// What was built and run, from the effective config.
 pub(super) fn setup_facts(config: &Config) -> Vec<Fact> {
@@ -13,6 +14,12 @@ pub(super) fn setup_facts(config: &Config) -> Vec<Fact> {
         Cuda::None => "none".to_owned(),
     };
     let protocol = match config.protocol {
+        Protocol::Sequential {
+            smallest_worthwhile,
+        } => format!(
+            "sequential, looks after {} pairs, smallest worthwhile effect {smallest_worthwhile} %",
+            LOOKS.map(|look| look.pairs.to_string()).join(", ")
+        ),
         Protocol::Pairs(n) => format!("fixed, {}", counted(n as usize, "pair")),
         Protocol::Samples(n) => {
             let samples = counted(n as usize, "sample");
