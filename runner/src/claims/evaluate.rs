@@ -278,14 +278,21 @@ impl<'a> Evaluation<'a> {
         read(&self.claim.metric, kernel, side, self.context, self.facts)
     }
 
-    /// `LDS.64: base 32, head 0`.
+    /// `LDS.64: base 32, head 0`; where the claim is about a change in percent, that as well.
     fn sides(&self, base: &Option<Result<Reading, String>>, head: &Reading) -> String {
         let metric = &self.claim.metric;
-        let head = shown(metric, head.value);
         let label = metric.label();
-        match base {
-            Some(Ok(base)) => format!("{label}: base {}, head {head}", shown(metric, base.value)),
-            _ => format!("{label}: head {head}"),
+        let shown_head = shown(metric, head.value);
+        let Some(Ok(base)) = base else {
+            return format!("{label}: head {shown_head}");
+        };
+        let text = format!("{label}: base {}, head {shown_head}", shown(metric, base.value));
+        match self.claim.relation {
+            Relation::Change { percent, .. } if base.value != 0.0 => {
+                let change = 100.0 * (head.value - base.value) / base.value;
+                format!("{text} ({})", crate::numbers::percent(change, Some(percent)))
+            }
+            _ => text,
         }
     }
 

@@ -423,6 +423,8 @@ fn the_claims_of_r31_hold_and_say_what_was_seen() {
     ] {
         fails(claim, &reports);
     }
+    let observed = fails("instructions mmq_nb -6.8% +- 0.5%", &reports);
+    assert!(observed.ends_with(" (-5.80 %)"), "{observed}");
 }
 
 #[test]
