@@ -96,6 +96,19 @@ pub enum GgufError {
         /// The model's architecture.
         architecture: String,
     },
+    /// There is no memory for a tensor.
+    #[error(
+        "reading tensor `{tensor}` takes {bytes} bytes of memory, and there are not as many; use a smaller model or free memory"
+    )]
+    Memory {
+        /// The tensor.
+        tensor: String,
+        /// What it takes in memory, bytes.
+        bytes: u128,
+        /// Why there are not as many.
+        #[source]
+        source: std::collections::TryReserveError,
+    },
     /// The metadata describes a model that cannot be run.
     #[error(transparent)]
     Model(#[from] ShapeError),

@@ -5,7 +5,7 @@ use std::io::Write;
 use proptest::prelude::*;
 
 use super::testing::{Writer, text};
-use super::{GgufError, GgufFile, Header, TensorType, Value};
+use super::{GgufError, GgufFile, Header, TensorInfo, TensorType, Value};
 
 /// A file with every type of metadata and several tensors.
 fn sample() -> Writer {
@@ -110,6 +110,19 @@ fn values_are_read_from_the_file_in_pieces() {
         assert_eq!(*value, scale, "value {n}");
     }
     assert_eq!(open.bytes(&tensor).expect("bytes"), data);
+
+    // More than any machine has: 4 bytes for each value of a tensor in q8_0.
+    let huge = TensorInfo {
+        values: 1 << 59,
+        bytes: 1 << 60,
+        ..tensor.clone()
+    };
+    let error = open.values(&huge).expect_err("no memory").to_string();
+    let words = format!("`big` takes {} bytes of memory", 1u64 << 61);
+    assert!(error.contains(&words), "{error}");
+    let error = open.bytes(&huge).expect_err("no memory").to_string();
+    let words = format!("`big` takes {} bytes of memory", 1u64 << 60);
+    assert!(error.contains(&words), "{error}");
 
     // The file shrinks while it is open.
     file.as_file().set_len(tensor.begin + 40).expect("shorter");
