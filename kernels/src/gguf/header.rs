@@ -150,7 +150,7 @@ impl Header {
             Some(n) if n > 0 => Ok(Some(n)),
             _ => Err(self.wrong(
                 key,
-                format!("{}, not a positive integer of 32 bits", shown(value)),
+                format!("{}, not a positive integer of 32 bits", value.shown()),
             )),
         }
     }
@@ -167,7 +167,7 @@ impl Header {
             }
             Some(other) => Err(self.wrong(
                 key,
-                format!("{}, not a positive, finite float", shown(other)),
+                format!("{}, not a positive, finite float", other.shown()),
             )),
         }
     }
@@ -194,15 +194,6 @@ impl Header {
             Some(Value::Strings(strings)) => Ok(Some(strings)),
             Some(other) => Err(self.wrong(key, format!("{}, not strings", other.kind()))),
         }
-    }
-}
-
-fn shown(value: &Value) -> String {
-    match value {
-        Value::Unsigned(n) => n.to_string(),
-        Value::Signed(n) => n.to_string(),
-        Value::Float(x) => x.to_string(),
-        other => other.kind().to_owned(),
     }
 }
 
@@ -258,7 +249,7 @@ fn alignment(metadata: &BTreeMap<String, Entry>) -> Result<u64, GgufError> {
     match entry.value {
         Value::Unsigned(n) if n >= 8 && n.is_power_of_two() && n <= 1 << 30 => Ok(n),
         ref other => {
-            let problem = format!("{}, not a power of two from 8 to 2^30", shown(other));
+            let problem = format!("{}, not a power of two from 8 to 2^30", other.shown());
             Err(wrong(metadata, ALIGNMENT, problem))
         }
     }

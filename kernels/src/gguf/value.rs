@@ -41,6 +41,16 @@ impl Value {
         }
     }
 
+    /// A number itself, or what else it is, for messages.
+    pub(super) fn shown(&self) -> String {
+        match self {
+            Value::Unsigned(n) => n.to_string(),
+            Value::Signed(n) => n.to_string(),
+            Value::Float(x) => format!("{x:?}"),
+            other => other.kind().to_owned(),
+        }
+    }
+
     /// The integer, where it is one and not negative.
     pub fn as_u64(&self) -> Option<u64> {
         match self {
