@@ -3,6 +3,7 @@
 //! Every key that would change a model's results is either obeyed or refused by name; keys that
 //! only describe are not looked at. Dims of tensors are compared with the shape elsewhere.
 
+use super::shown::Shown;
 use super::{GgufError, Header};
 use crate::model::{Gate, LocalLayers, ModelShape, Rotation};
 use crate::ops::call::HeadDim;
@@ -164,7 +165,8 @@ fn llama(keys: &Keys<'_>) -> Result<ModelShape, GgufError> {
     let scale = 1.0 / (head_dim.get() as f64).sqrt();
     let name = keys.header.text("general.name")?;
     Ok(ModelShape {
-        name: name.unwrap_or(keys.name).to_owned(),
+        // It is for messages only.
+        name: Shown(name.unwrap_or(keys.name)).to_string(),
         hidden,
         ffn: keys.needed_count("feed_forward_length")?,
         layers,

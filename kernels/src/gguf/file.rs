@@ -8,6 +8,7 @@ use std::path::Path;
 use super::GgufError;
 use super::dequantise::dequantise;
 use super::header::{Header, TensorInfo};
+use super::shown::Shown;
 
 /// Blocks that are read and dequantised at a time.
 const BLOCKS_AT_ONCE: u64 = 1 << 14;
@@ -75,7 +76,7 @@ impl GgufFile {
             self.read(tensor, offset, bytes)?;
             offset += size;
             dequantise(kind, bytes, piece).map_err(|error| GgufError::Invalid {
-                field: format!("tensor `{}`", tensor.name),
+                field: format!("tensor `{}`", Shown(&tensor.name)),
                 at: tensor.begin,
                 problem: error.to_string(),
             })?;
@@ -87,7 +88,7 @@ impl GgufFile {
         let at = tensor.begin + offset;
         let read = self.file.read_exact_at(out, at);
         read.map_err(|source| GgufError::Io {
-            doing: format!("reading tensor `{}` at byte {at}", tensor.name),
+            doing: format!("reading tensor `{}` at byte {at}", Shown(&tensor.name)),
             source,
         })
     }

@@ -10,6 +10,7 @@ use std::io::Read;
 use super::cursor::Cursor;
 use super::error::MAGIC;
 use super::kind::TensorType;
+use super::shown::Shown;
 use super::value::{self, Strings, Value};
 use super::{GgufError, tensors};
 
@@ -199,7 +200,7 @@ impl Header {
 
 fn wrong(metadata: &BTreeMap<String, Entry>, key: &str, problem: String) -> GgufError {
     GgufError::Invalid {
-        field: format!("metadata `{key}`"),
+        field: format!("metadata `{}`", Shown(key)),
         at: metadata.get(key).map_or(0, |entry| entry.at),
         problem,
     }
@@ -233,9 +234,9 @@ fn metadata<R: Read>(cursor: &mut Cursor<R>) -> Result<BTreeMap<String, Entry>, 
             return Err(invalid("empty"));
         }
         let place = cursor.at();
-        let value = value::read(cursor, &key)?;
+        let value = value::read(cursor, Shown(&key))?;
         if metadata.contains_key(&key) {
-            return Err(invalid(&format!("`{key}` is there twice")));
+            return Err(invalid(&format!("`{}` is there twice", Shown(&key))));
         }
         metadata.insert(key, Entry { at: place, value });
     }

@@ -376,6 +376,35 @@ fn what_is_missing_is_named() {
 }
 
 #[test]
+fn texts_of_the_file_are_escaped_and_shortened() {
+    let hostile = format!("\x1b[2J{}", "long".repeat(4000));
+    let named = |name: &str| llama().write(|w| w.string("general.name", name));
+    let architecture = Model {
+        writer: Writer::new().string("general.architecture", &hostile),
+        ..llama()
+    };
+    for model in [
+        architecture,
+        named(&hostile).f32("rope.freq_base", 0.5),
+        llama().string("rope.scaling.type", &hostile),
+        llama().tensor("\x1b[2Jlong", &[1], TensorType::F32),
+    ] {
+        let message = model.open().expect_err("a refusal").to_string();
+        assert!(
+            message.contains(r"`\u{1b}[2Jlong") || message.contains(r"model \u{1b}[2Jlong"),
+            "{message:?}"
+        );
+        assert!(!message.contains('\x1b'), "{message:?}");
+        assert!(message.len() < 400, "{} bytes: {message}", message.len());
+    }
+    let name = named(&hostile).shape().name;
+    assert!(
+        name.starts_with(r"\u{1b}[2Jlong") && name.len() < 100,
+        "{name:?}"
+    );
+}
+
+#[test]
 fn numbers_that_cannot_be_are_refused() {
     for (key, value) in [
         ("rope.freq_base", 0.0),

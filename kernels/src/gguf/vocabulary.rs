@@ -276,6 +276,8 @@ mod tests {
     fn what_does_not_fit_is_named() {
         let error = vocabulary("bert", &["a"], &[1]).expect_err("not supported");
         assert!(error.to_string().contains("`bert`"), "{error}");
+        let error = vocabulary("\x1b[2J", &["a"], &[1]).expect_err("not supported");
+        assert!(error.to_string().contains(r"`\u{1b}[2J`"), "{error}");
         let error = vocabulary("gpt2", &["a", "b"], &[1]).expect_err("too few");
         assert!(
             error.to_string().contains("1 types for 2 tokens"),
