@@ -3,6 +3,7 @@
 //! Every key that would change a model's results is either obeyed or refused by name; keys that
 //! only describe are not looked at. Dims of tensors are compared with the shape elsewhere.
 
+use super::shown::Shown;
 use super::{GgufError, Header};
 use crate::model::{Gate, LocalLayers, ModelShape, Rotation};
 use crate::ops::call::HeadDim;
@@ -23,12 +24,12 @@ const GEMMA_27B_LAYERS: usize = 62;
 /// The tensor with what each frequency is divided by.
 pub(super) const FACTORS: &str = "rope_freqs.weight";
 
-/// Finds the shape of the model; `factors` are the values of [`FACTORS`], empty without it.
-pub(super) fn shape(header: &Header, factors: Vec<f32>) -> Result<ModelShape, GgufError> {
+/// Finds the shape of the model, without what is in its tensors ([`FACTORS`]).
+pub(super) fn shape(header: &Header) -> Result<ModelShape, GgufError> {
     let name = architecture(header)?;
     let keys = Keys { header, name };
     keys.refuse_unknown_mathematics()?;
-    let base = llama(&keys, factors)?;
+    let base = llama(&keys)?;
     let shape = match name {
         "gemma3" => gemma3(&keys, base)?,
         _ => base,
@@ -148,7 +149,7 @@ impl Keys<'_> {
 }
 
 /// Reads the keys that all architectures have. A Llama without more is this.
-fn llama(keys: &Keys<'_>, factors: Vec<f32>) -> Result<ModelShape, GgufError> {
+fn llama(keys: &Keys<'_>) -> Result<ModelShape, GgufError> {
     let layers = keys.needed_count("block_count")?;
     if layers > keys.header.tensors().len() {
         let problem = format!(
@@ -164,7 +165,8 @@ fn llama(keys: &Keys<'_>, factors: Vec<f32>) -> Result<ModelShape, GgufError> {
     let scale = 1.0 / (head_dim.get() as f64).sqrt();
     let name = keys.header.text("general.name")?;
     Ok(ModelShape {
-        name: name.unwrap_or(keys.name).to_owned(),
+        // It is for messages only.
+        name: Shown(name.unwrap_or(keys.name)).to_string(),
         hidden,
         ffn: keys.needed_count("feed_forward_length")?,
         layers,
@@ -180,7 +182,7 @@ fn llama(keys: &Keys<'_>, factors: Vec<f32>) -> Result<ModelShape, GgufError> {
         },
         embed_scale: 1.0,
         attention_scale: keys.float("attention.scale")?.unwrap_or(scale as f32),
-        rotation: rotation(keys, head_dim, factors)?,
+        rotation: rotation(keys, head_dim)?,
         interleaved: true,
         gate: Gate::Swiglu,
         local: None,
@@ -210,19 +212,12 @@ fn head_dim(keys: &Keys<'_>, hidden: usize, heads: usize) -> Result<HeadDim, Ggu
     })
 }
 
-fn rotation(
-    keys: &Keys<'_>,
-    head_dim: HeadDim,
-    mut factors: Vec<f32>,
-) -> Result<Rotation, GgufError> {
+fn rotation(keys: &Keys<'_>, head_dim: HeadDim) -> Result<Rotation, GgufError> {
     let scale = keys.linear_scale()?;
-    if scale != 1.0 {
-        factors.resize(head_dim.get() / 2, 1.0);
-        factors.iter_mut().for_each(|factor| *factor *= scale);
-    }
+    let scaled = if scale == 1.0 { 0 } else { head_dim.get() / 2 };
     Ok(Rotation {
         base: f64::from(keys.float("rope.freq_base")?.unwrap_or(DEFAULT_BASE)),
-        factors,
+        factors: vec![scale; scaled],
     })
 }
 

@@ -1,5 +1,6 @@
 //! What can be wrong with a GGUF file, said so that the file can be repaired or replaced.
 
+use super::shown::Shown;
 use crate::model::ShapeError;
 
 /// Bytes 0 to 3 of every GGUF file.
@@ -57,7 +58,7 @@ pub enum GgufError {
         problem: String,
     },
     /// The file is sound, but asks for something that is not there.
-    #[error("{what} `{found}` is not supported; supported: {supported}")]
+    #[error("{what} `{}` is not supported; supported: {supported}", Shown(found))]
     Unsupported {
         /// The kind of thing, with its place.
         what: String,
@@ -76,7 +77,8 @@ pub enum GgufError {
     },
     /// A tensor's dims are not those that the metadata promises.
     #[error(
-        "tensor `{tensor}` has dims {found:?} and the metadata promises {promised:?}; the file's parts do not belong together"
+        "tensor `{}` has dims {found:?} and the metadata promises {promised:?}; the file's parts do not belong together",
+        Shown(tensor)
     )]
     Shape {
         /// The tensor.
@@ -88,13 +90,28 @@ pub enum GgufError {
     },
     /// A tensor that the model's architecture does not have: leaving it out would change results.
     #[error(
-        "tensor `{tensor}` has no place in a {architecture} model as it is run here; use a model without it"
+        "tensor `{}` has no place in a {architecture} model as it is run here; use a model without it",
+        Shown(tensor)
     )]
     Unexpected {
         /// The tensor.
         tensor: String,
         /// The model's architecture.
         architecture: String,
+    },
+    /// There is no memory for a tensor.
+    #[error(
+        "reading tensor `{}` takes {bytes} bytes of memory, and there are not as many; use a smaller model or free memory",
+        Shown(tensor)
+    )]
+    Memory {
+        /// The tensor.
+        tensor: String,
+        /// What it takes in memory, bytes.
+        bytes: u128,
+        /// Why there are not as many.
+        #[source]
+        source: std::collections::TryReserveError,
     },
     /// The metadata describes a model that cannot be run.
     #[error(transparent)]

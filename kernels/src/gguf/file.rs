@@ -8,6 +8,7 @@ use std::path::Path;
 use super::GgufError;
 use super::dequantise::dequantise;
 use super::header::{Header, TensorInfo};
+use super::shown::Shown;
 
 /// Blocks that are read and dequantised at a time.
 const BLOCKS_AT_ONCE: u64 = 1 << 14;
@@ -47,9 +48,10 @@ impl GgufFile {
     /// A tensor's bytes, as they are in the file.
     ///
     /// # Errors
-    /// Where the file cannot be read, or became shorter.
+    /// Where the file cannot be read, or became shorter, or there is no memory for them.
     pub fn bytes(&self, tensor: &TensorInfo) -> Result<Vec<u8>, GgufError> {
-        let mut bytes = vec![0; size(tensor, tensor.bytes)?];
+        let (count, mut bytes) = room(tensor, tensor.bytes)?;
+        bytes.resize(count, 0);
         self.read(tensor, 0, &mut bytes)?;
         Ok(bytes)
     }
@@ -57,22 +59,24 @@ impl GgufFile {
     /// A tensor's values, row by row.
     ///
     /// # Errors
-    /// Where the file cannot be read, or became shorter.
+    /// Where the file cannot be read, or became shorter, or there is no memory for them.
     pub fn values(&self, tensor: &TensorInfo) -> Result<Vec<f32>, GgufError> {
-        let mut values = vec![0.0; size(tensor, tensor.values)?];
+        let (count, mut values) = room(tensor, tensor.values)?;
         let kind = tensor.kind;
-        let step = BLOCKS_AT_ONCE * kind.block_values();
+        let step = (BLOCKS_AT_ONCE * kind.block_values()) as usize;
         let mut bytes = vec![0; (BLOCKS_AT_ONCE * kind.block_bytes()) as usize];
-        for (n, piece) in values.chunks_mut(step as usize).enumerate() {
-            let count = kind.bytes(piece.len() as u64).unwrap_or_default() as usize;
-            let bytes = &mut bytes[..count];
-            self.read(
-                tensor,
-                n as u64 * BLOCKS_AT_ONCE * kind.block_bytes(),
-                bytes,
-            )?;
+        let mut offset = 0;
+        while values.len() < count {
+            let begin = values.len();
+            // Only room that is being filled is touched.
+            values.resize(count.min(begin + step), 0.0);
+            let piece = &mut values[begin..];
+            let size = kind.bytes(piece.len() as u64).unwrap_or_default();
+            let bytes = &mut bytes[..size as usize];
+            self.read(tensor, offset, bytes)?;
+            offset += size;
             dequantise(kind, bytes, piece).map_err(|error| GgufError::Invalid {
-                field: format!("tensor `{}`", tensor.name),
+                field: format!("tensor `{}`", Shown(&tensor.name)),
                 at: tensor.begin,
                 problem: error.to_string(),
             })?;
@@ -84,17 +88,22 @@ impl GgufFile {
         let at = tensor.begin + offset;
         let read = self.file.read_exact_at(out, at);
         read.map_err(|source| GgufError::Io {
-            doing: format!("reading tensor `{}` at byte {at}", tensor.name),
+            doing: format!("reading tensor `{}` at byte {at}", Shown(&tensor.name)),
             source,
         })
     }
 }
 
-/// A count as a size in memory; 32-bit machines cannot hold all of them.
-fn size(tensor: &TensorInfo, count: u64) -> Result<usize, GgufError> {
-    usize::try_from(count).map_err(|_| GgufError::Invalid {
-        field: format!("tensor `{}`", tensor.name),
-        at: tensor.begin,
-        problem: "too large for this machine's memory".to_owned(),
-    })
+/// A count of a tensor's elements as a size, and an empty vector with room for so many.
+fn room<T>(tensor: &TensorInfo, count: u64) -> Result<(usize, Vec<T>), GgufError> {
+    // A count that is no size, on 32-bit machines, is more than any vector has room for.
+    let size = usize::try_from(count).unwrap_or(usize::MAX);
+    let mut elements = Vec::new();
+    let reserved = elements.try_reserve_exact(size);
+    reserved.map_err(|source| GgufError::Memory {
+        tensor: tensor.name.clone(),
+        bytes: u128::from(count) * size_of::<T>() as u128,
+        source,
+    })?;
+    Ok((size, elements))
 }

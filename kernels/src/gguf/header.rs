@@ -10,6 +10,7 @@ use std::io::Read;
 use super::cursor::Cursor;
 use super::error::MAGIC;
 use super::kind::TensorType;
+use super::shown::Shown;
 use super::value::{self, Strings, Value};
 use super::{GgufError, tensors};
 
@@ -150,7 +151,7 @@ impl Header {
             Some(n) if n > 0 => Ok(Some(n)),
             _ => Err(self.wrong(
                 key,
-                format!("{}, not a positive integer of 32 bits", shown(value)),
+                format!("{}, not a positive integer of 32 bits", value.shown()),
             )),
         }
     }
@@ -167,7 +168,7 @@ impl Header {
             }
             Some(other) => Err(self.wrong(
                 key,
-                format!("{}, not a positive, finite float", shown(other)),
+                format!("{}, not a positive, finite float", other.shown()),
             )),
         }
     }
@@ -197,18 +198,9 @@ impl Header {
     }
 }
 
-fn shown(value: &Value) -> String {
-    match value {
-        Value::Unsigned(n) => n.to_string(),
-        Value::Signed(n) => n.to_string(),
-        Value::Float(x) => x.to_string(),
-        other => other.kind().to_owned(),
-    }
-}
-
 fn wrong(metadata: &BTreeMap<String, Entry>, key: &str, problem: String) -> GgufError {
     GgufError::Invalid {
-        field: format!("metadata `{key}`"),
+        field: format!("metadata `{}`", Shown(key)),
         at: metadata.get(key).map_or(0, |entry| entry.at),
         problem,
     }
@@ -242,9 +234,9 @@ fn metadata<R: Read>(cursor: &mut Cursor<R>) -> Result<BTreeMap<String, Entry>, 
             return Err(invalid("empty"));
         }
         let place = cursor.at();
-        let value = value::read(cursor, &key)?;
+        let value = value::read(cursor, Shown(&key))?;
         if metadata.contains_key(&key) {
-            return Err(invalid(&format!("`{key}` is there twice")));
+            return Err(invalid(&format!("`{}` is there twice", Shown(&key))));
         }
         metadata.insert(key, Entry { at: place, value });
     }
@@ -258,7 +250,7 @@ fn alignment(metadata: &BTreeMap<String, Entry>) -> Result<u64, GgufError> {
     match entry.value {
         Value::Unsigned(n) if n >= 8 && n.is_power_of_two() && n <= 1 << 30 => Ok(n),
         ref other => {
-            let problem = format!("{}, not a power of two from 8 to 2^30", shown(other));
+            let problem = format!("{}, not a power of two from 8 to 2^30", other.shown());
             Err(wrong(metadata, ALIGNMENT, problem))
         }
     }

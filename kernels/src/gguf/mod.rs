@@ -14,6 +14,7 @@ mod header;
 mod kind;
 #[cfg(test)]
 mod model_tests;
+mod shown;
 mod source;
 mod tensors;
 #[cfg(test)]

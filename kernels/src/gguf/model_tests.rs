@@ -142,15 +142,20 @@ impl Model {
     }
 
     fn open_filled(&self, halves: u16) -> Result<GgufSource, GgufError> {
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        let bytes = self.written(halves).bytes();
+        file.write_all(&bytes).expect("written");
+        GgufSource::open(file.path())
+    }
+
+    fn written(&self, halves: u16) -> Writer {
         let mut writer = self.writer.clone();
         for (name, dims, kind) in &self.tensors {
             let bytes = kind.bytes(dims.iter().product()).expect("whole blocks");
             let data = halves.to_le_bytes().repeat(bytes as usize / 2);
             writer = writer.tensor(name, dims, *kind, &data);
         }
-        let mut file = tempfile::NamedTempFile::new().expect("a file");
-        file.write_all(&writer.bytes()).expect("written");
-        GgufSource::open(file.path())
+        writer
     }
 
     fn shape(&self) -> ModelShape {
@@ -302,7 +307,39 @@ fn mathematics_that_is_not_known_is_refused() {
     let error = zero.open_filled(0).expect_err("a refusal").to_string();
     assert!(error.contains("rope_freqs.weight"), "{error}");
     let few = llama().tensor("rope_freqs.weight", &[16], TensorType::F32);
-    few.refused(&["rotation.factors", "16"]);
+    few.refused(&["`rope_freqs.weight` has dims [16]", "promises [32]"]);
+    let other = llama().tensor("rope_freqs.weight", &[32], TensorType::F16);
+    other.refused(&["the type of tensor `rope_freqs.weight`", "`f16`", "f32"]);
+}
+
+#[test]
+fn no_tensor_is_read_before_the_dims_of_all_are_checked() {
+    // Factors that would be refused for their values, and a matrix for its dims.
+    let model = llama()
+        .tensor("rope_freqs.weight", &[32], TensorType::F32)
+        .tensor("blk.1.ffn_up.weight", &[HIDDEN, 1], TensorType::F32);
+    let error = model.open_filled(0).expect_err("a refusal").to_string();
+    assert!(error.contains("`blk.1.ffn_up.weight` has dims"), "{error}");
+}
+
+#[test]
+fn a_sparse_file_of_any_size_is_refused_without_memory_for_it() {
+    for (kind, dim) in [(TensorType::F32, 1 << 38), (TensorType::Q4_0, 1 << 32)] {
+        // Its info, and none of its bytes.
+        let writer = llama().written(ONE);
+        let bytes = writer
+            .tensor("rope_freqs.weight", &[dim], kind, &[])
+            .bytes();
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        file.write_all(&bytes).expect("written");
+        let sparse = kind.bytes(dim).expect("whole blocks");
+        let len = bytes.len() as u64 + sparse;
+        file.as_file().set_len(len).expect("a sparse file");
+        let error = GgufSource::open(file.path()).expect_err("a refusal");
+        let promised =
+            format!("`rope_freqs.weight` has dims [{dim}] and the metadata promises [32]");
+        assert!(error.to_string().contains(&promised), "{error}");
+    }
 }
 
 #[test]
@@ -336,6 +373,35 @@ fn what_is_missing_is_named() {
     let other = llama().u32("vocab_size", 7);
     other.refused(&["llama.vocab_size", "7", "6 tokens"]);
     Model::new("gemma3").refused(&["gemma3.attention.sliding_window"]);
+}
+
+#[test]
+fn texts_of_the_file_are_escaped_and_shortened() {
+    let hostile = format!("\x1b[2J{}", "long".repeat(4000));
+    let named = |name: &str| llama().write(|w| w.string("general.name", name));
+    let architecture = Model {
+        writer: Writer::new().string("general.architecture", &hostile),
+        ..llama()
+    };
+    for model in [
+        architecture,
+        named(&hostile).f32("rope.freq_base", 0.5),
+        llama().string("rope.scaling.type", &hostile),
+        llama().tensor("\x1b[2Jlong", &[1], TensorType::F32),
+    ] {
+        let message = model.open().expect_err("a refusal").to_string();
+        assert!(
+            message.contains(r"`\u{1b}[2Jlong") || message.contains(r"model \u{1b}[2Jlong"),
+            "{message:?}"
+        );
+        assert!(!message.contains('\x1b'), "{message:?}");
+        assert!(message.len() < 400, "{} bytes: {message}", message.len());
+    }
+    let name = named(&hostile).shape().name;
+    assert!(
+        name.starts_with(r"\u{1b}[2Jlong") && name.len() < 100,
+        "{name:?}"
+    );
 }
 
 #[test]
@@ -374,7 +440,7 @@ fn header_of(model: &Model) -> (Vec<u8>, usize) {
 /// What opening a file does, without the file.
 fn open_header(bytes: &[u8], data: usize) -> Result<ModelShape, GgufError> {
     let header = Header::read(bytes, (bytes.len() + data) as u64)?;
-    let shape = super::architecture::shape(&header, Vec::new())?;
+    let shape = super::architecture::shape(&header)?;
     super::source::check_tensors(&header, &shape)?;
     super::Vocabulary::new(&header)?;
     Ok(shape)

@@ -1,8 +1,8 @@
 //! A GGUF file as the source of a model's tensors.
 //!
 //! Opening it checks that the file holds every tensor of the shape that its metadata promises,
-//! with these dims, and no other. Tensors are read one at a time: matrices of q4_K as they are,
-//! everything else as f32.
+//! with these dims, and no other; no tensor is read before all of them are checked. Tensors are
+//! read one at a time: matrices of q4_K as they are, everything else as f32.
 
 use std::path::Path;
 
@@ -27,10 +27,10 @@ impl GgufSource {
     pub fn open(path: &Path) -> Result<GgufSource, GgufError> {
         let file = GgufFile::open(path)?;
         let header = file.header();
-        let factors = factors(&file)?;
-        let shape = architecture::shape(header, factors)?;
+        let mut shape = architecture::shape(header)?;
         check_tensors(header, &shape)?;
         let vocabulary = Vocabulary::new(header)?;
+        divide_frequencies(&file, &mut shape)?;
         Ok(GgufSource {
             shape,
             vocabulary,
@@ -57,24 +57,54 @@ impl GgufSource {
     }
 }
 
-/// What the frequencies of the rotary embedding are divided by, where the file says so.
-fn factors(file: &GgufFile) -> Result<Vec<f32>, GgufError> {
+/// Divides the frequencies of the rotary embedding by [`FACTORS`], where the file has them. The
+/// tensor's dims must have been checked.
+fn divide_frequencies(file: &GgufFile, shape: &mut ModelShape) -> Result<(), GgufError> {
     let Some(tensor) = file.header().tensor(FACTORS) else {
-        return Ok(Vec::new());
+        return Ok(());
     };
     let factors = file.values(tensor)?;
-    match factors.iter().find(|f| !(f.is_finite() && **f > 0.0)) {
-        None => Ok(factors),
-        Some(factor) => Err(GgufError::Invalid {
-            field: format!("tensor `{FACTORS}`"),
-            at: tensor.begin,
-            problem: format!("it holds {factor}, and frequencies are divided by it"),
+    let all = &mut shape.rotation.factors;
+    all.resize(factors.len(), 1.0);
+    for (all, factor) in all.iter_mut().zip(&factors) {
+        *all *= factor;
+        if !(all.is_finite() && *all > 0.0) {
+            return Err(GgufError::Invalid {
+                field: format!("tensor `{FACTORS}`"),
+                at: tensor.begin,
+                problem: format!("it holds {factor}, and frequencies are divided by it"),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Checks that [`FACTORS`], where it is there, has a value for each pair of a head.
+fn check_factors(header: &Header, shape: &ModelShape) -> Result<(), GgufError> {
+    let Some(tensor) = header.tensor(FACTORS) else {
+        return Ok(());
+    };
+    let promised = vec![shape.head_dim.get() as u64 / 2];
+    if tensor.dims != promised {
+        return Err(GgufError::Shape {
+            tensor: FACTORS.to_owned(),
+            found: tensor.dims.clone(),
+            promised,
+        });
+    }
+    match tensor.kind {
+        TensorType::F32 => Ok(()),
+        other => Err(GgufError::Unsupported {
+            what: format!("the type of tensor `{FACTORS}` at byte {},", tensor.at),
+            found: other.to_string(),
+            supported: TensorType::F32.to_string(),
         }),
     }
 }
 
 /// Compares the tensors that are there with those that must be.
 pub(super) fn check_tensors(header: &Header, shape: &ModelShape) -> Result<(), GgufError> {
+    check_factors(header, shape)?;
     let architecture = || header.text("general.architecture").ok().flatten();
     let architecture = || architecture().unwrap_or_default().to_owned();
     let mut expected = std::collections::BTreeSet::from([FACTORS.to_owned()]);

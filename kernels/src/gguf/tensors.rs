@@ -6,6 +6,7 @@ use super::GgufError;
 use super::cursor::Cursor;
 use super::header::TensorInfo;
 use super::kind::TensorType;
+use super::shown::Shown;
 
 /// The longest name of a tensor, bytes; the format's own limit.
 const NAME_LIMIT: u64 = 64;
@@ -38,7 +39,7 @@ pub(super) fn read<R: Read>(
 
 fn invalid(tensor: &TensorInfo, problem: String) -> GgufError {
     GgufError::Invalid {
-        field: format!("the info of tensor `{}`", tensor.name),
+        field: format!("the info of tensor `{}`", Shown(&tensor.name)),
         at: tensor.at,
         problem,
     }
@@ -48,10 +49,11 @@ fn invalid(tensor: &TensorInfo, problem: String) -> GgufError {
 fn info<R: Read>(cursor: &mut Cursor<R>, n: u64) -> Result<TensorInfo, GgufError> {
     let at = cursor.at();
     let name = cursor.string(format_args!("the name of tensor {n}"), NAME_LIMIT)?;
-    let dims = dims(cursor, &name)?;
+    let shown = Shown(&name);
+    let dims = dims(cursor, shown)?;
     let mut tensor = TensorInfo {
-        kind: kind(cursor, &name)?,
-        begin: cursor.u64(format_args!("the offset of tensor `{name}`"))?,
+        kind: kind(cursor, shown)?,
+        begin: cursor.u64(format_args!("the offset of tensor `{shown}`"))?,
         name,
         dims,
         values: 0,
@@ -78,7 +80,7 @@ fn info<R: Read>(cursor: &mut Cursor<R>, n: u64) -> Result<TensorInfo, GgufError
     Ok(tensor)
 }
 
-fn dims<R: Read>(cursor: &mut Cursor<R>, name: &str) -> Result<Vec<u64>, GgufError> {
+fn dims<R: Read>(cursor: &mut Cursor<R>, name: Shown<'_>) -> Result<Vec<u64>, GgufError> {
     let at = cursor.at();
     let bad = |at, problem| GgufError::Invalid {
         field: format!("the dims of tensor `{name}`"),
@@ -101,7 +103,7 @@ fn dims<R: Read>(cursor: &mut Cursor<R>, name: &str) -> Result<Vec<u64>, GgufErr
     Ok(dims)
 }
 
-fn kind<R: Read>(cursor: &mut Cursor<R>, name: &str) -> Result<TensorType, GgufError> {
+fn kind<R: Read>(cursor: &mut Cursor<R>, name: Shown<'_>) -> Result<TensorType, GgufError> {
     let at = cursor.at();
     let id = cursor.u32(format_args!("the type of tensor `{name}`"))?;
     TensorType::find(id).ok_or_else(|| GgufError::Unsupported {
@@ -126,7 +128,7 @@ fn place(tensor: &mut TensorInfo, begin: u64, alignment: u64, len: u64) -> Resul
             Ok(())
         }
         _ => Err(GgufError::Truncated {
-            field: format!("tensor `{}`", tensor.name),
+            field: format!("tensor `{}`", Shown(&tensor.name)),
             at: place.unwrap_or(u64::MAX),
             needs: tensor.bytes,
             left: len.saturating_sub(place.unwrap_or(u64::MAX)),
@@ -144,7 +146,7 @@ fn apart(tensors: &[TensorInfo]) -> Result<(), GgufError> {
         None => Ok(()),
         Some([a, b]) => Err(invalid(
             b,
-            format!("its bytes overlap those of tensor `{}`", a.name),
+            format!("its bytes overlap those of tensor `{}`", Shown(&a.name)),
         )),
     }
 }

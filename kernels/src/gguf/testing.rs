@@ -51,9 +51,14 @@ impl Writer {
     }
 
     pub(crate) fn i32s(self, key: &str, values: &[i32]) -> Self {
-        let mut bytes = [5u32.to_le_bytes().to_vec(), count(values.len())].concat();
-        bytes.extend(values.iter().flat_map(|n| n.to_le_bytes()));
-        self.raw(key, 9, &bytes)
+        let bytes: Vec<u8> = values.iter().flat_map(|n| n.to_le_bytes()).collect();
+        self.numbers(key, 5, values.len(), &bytes)
+    }
+
+    /// An array of numbers of the given value type, their bytes as they are.
+    pub(crate) fn numbers(self, key: &str, kind: u32, len: usize, bytes: &[u8]) -> Self {
+        let head = [kind.to_le_bytes().to_vec(), count(len)].concat();
+        self.raw(key, 9, &[&head, bytes].concat())
     }
 
     /// A tensor's info with any type and offset, and no data.

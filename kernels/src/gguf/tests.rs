@@ -5,7 +5,7 @@ use std::io::Write;
 use proptest::prelude::*;
 
 use super::testing::{Writer, text};
-use super::{GgufError, GgufFile, Header, TensorType, Value};
+use super::{GgufError, GgufFile, Header, TensorInfo, TensorType, Value};
 
 /// A file with every type of metadata and several tensors.
 fn sample() -> Writer {
@@ -110,6 +110,19 @@ fn values_are_read_from_the_file_in_pieces() {
         assert_eq!(*value, scale, "value {n}");
     }
     assert_eq!(open.bytes(&tensor).expect("bytes"), data);
+
+    // More than any machine has: 4 bytes for each value of a tensor in q8_0.
+    let huge = TensorInfo {
+        values: 1 << 59,
+        bytes: 1 << 60,
+        ..tensor.clone()
+    };
+    let error = open.values(&huge).expect_err("no memory").to_string();
+    let words = format!("`big` takes {} bytes of memory", 1u64 << 61);
+    assert!(error.contains(&words), "{error}");
+    let error = open.bytes(&huge).expect_err("no memory").to_string();
+    let words = format!("`big` takes {} bytes of memory", 1u64 << 60);
+    assert!(error.contains(&words), "{error}");
 
     // The file shrinks while it is open.
     file.as_file().set_len(tensor.begin + 40).expect("shorter");
@@ -270,6 +283,42 @@ fn tensors_that_are_wrong_are_named() {
     check(overlap, &["tensor `b`", "overlap", "tensor `a`"]);
 }
 
+#[test]
+fn texts_of_the_file_are_escaped_and_shortened() {
+    // A tensor's name has at most 64 bytes.
+    let name = "\x1b[2J\u{202e}name";
+    let key = format!("{name}{}", "long".repeat(4000));
+    let numbers = |kind: u32| [kind.to_le_bytes().to_vec(), vec![0; 8]].concat();
+    let one = 1u64.to_le_bytes();
+    for writer in [
+        sample().raw(&key, 13, &[]),
+        sample().raw(&key, 7, &[9]),
+        sample().raw(&key, 8, &u64::MAX.to_le_bytes()),
+        sample().raw(&key, 9, &numbers(9)),
+        sample().raw(&key, 9, &numbers(13)),
+        sample().raw(
+            &key,
+            9,
+            &[8u32.to_le_bytes().to_vec(), one.to_vec(), vec![0xff; 8]].concat(),
+        ),
+        sample().u32(&key, 1).u32(&key, 2),
+        sample().info(name, &[], 0, 0),
+        sample().info(name, &[0], 0, 0),
+        sample().info(name, &[1 << 40, 1 << 40], 0, 0),
+        sample().info(name, &[100], 12, 0),
+        sample().info(name, &[256], 11, 0),
+        sample().info(name, &[256], 12, 1 << 40),
+        sample().info(name, &[1], 0, 0).info(name, &[1], 0, 32),
+        sample().info(name, &[1], 0, 0).data(256),
+        sample().info(name, &[256], 12, 16),
+    ] {
+        let message = refusal(&writer);
+        assert!(message.contains(r"\u{1b}[2J\u{202e}name"), "{message:?}");
+        assert!(!message.contains(['\x1b', '\u{202e}']), "{message:?}");
+        assert!(message.len() < 400, "{} bytes: {message}", message.len());
+    }
+}
+
 /// What a header may hold on the heap for a file of so many bytes.
 fn bound(file: usize) -> usize {
     16 * file + 4096
@@ -300,9 +349,13 @@ fn every_flipped_bit_is_refused_or_harmless() {
     assert!(refused > 2000, "only {refused} were refused");
 }
 
-/// Reads a header; where it is accepted, its tensors lie in the file and its memory is bounded.
+/// Reads a header; where it is accepted, its tensors lie in the file and its memory is bounded;
+/// where not, the message is one line that can be shown.
 fn harmless(bytes: &[u8]) -> Result<(), GgufError> {
-    let header = Header::parse(bytes)?;
+    let header = Header::parse(bytes).inspect_err(|error| {
+        let message = error.to_string();
+        assert!(!message.contains(char::is_control), "{message:?}");
+    })?;
     assert!(header.memory() <= bound(bytes.len()));
     let mut total = 0;
     for tensor in header.tensors() {

@@ -4,6 +4,7 @@ use std::io::Read;
 
 use super::GgufError;
 use super::cursor::Cursor;
+use super::shown::Shown;
 
 /// The longest metadata string; chat templates take a few kilobytes.
 const STRING_LIMIT: u64 = 16 << 20;
@@ -38,6 +39,16 @@ impl Value {
             Value::String(_) => "a string",
             Value::Numbers(_) => "an array of numbers",
             Value::Strings(_) => "an array of strings",
+        }
+    }
+
+    /// A number itself, or what else it is, for messages.
+    pub(super) fn shown(&self) -> String {
+        match self {
+            Value::Unsigned(n) => n.to_string(),
+            Value::Signed(n) => n.to_string(),
+            Value::Float(x) => format!("{x:?}"),
+            other => other.kind().to_owned(),
         }
     }
 
@@ -193,7 +204,7 @@ impl Strings {
 }
 
 /// Reads the value of metadata `key`, its type first.
-pub(super) fn read<R: Read>(cursor: &mut Cursor<R>, key: &str) -> Result<Value, GgufError> {
+pub(super) fn read<R: Read>(cursor: &mut Cursor<R>, key: Shown<'_>) -> Result<Value, GgufError> {
     let at = cursor.at();
     let id = cursor.u32(format_args!("the type of metadata `{key}`"))?;
     match id {
@@ -208,7 +219,7 @@ pub(super) fn read<R: Read>(cursor: &mut Cursor<R>, key: &str) -> Result<Value, 
     }
 }
 
-fn unknown(key: &str, at: u64, id: u32) -> GgufError {
+fn unknown(key: Shown<'_>, at: u64, id: u32) -> GgufError {
     GgufError::Invalid {
         field: format!("the type of metadata `{key}`"),
         at,
@@ -216,13 +227,17 @@ fn unknown(key: &str, at: u64, id: u32) -> GgufError {
     }
 }
 
-fn one<R: Read>(cursor: &mut Cursor<R>, key: &str, scalar: Scalar) -> Result<Value, GgufError> {
+fn one<R: Read>(
+    cursor: &mut Cursor<R>,
+    key: Shown<'_>,
+    scalar: Scalar,
+) -> Result<Value, GgufError> {
     let numbers = numbers(cursor, key, scalar, 1)?;
     let missing = || cursor.invalid(format_args!("metadata `{key}`"), "no value".to_owned());
     numbers.iter().next().ok_or_else(missing)
 }
 
-fn array<R: Read>(cursor: &mut Cursor<R>, key: &str) -> Result<Value, GgufError> {
+fn array<R: Read>(cursor: &mut Cursor<R>, key: Shown<'_>) -> Result<Value, GgufError> {
     let at = cursor.at();
     let id = cursor.u32(format_args!("the element type of metadata `{key}`"))?;
     let field = format_args!("the length of metadata `{key}`");
@@ -246,7 +261,7 @@ fn array<R: Read>(cursor: &mut Cursor<R>, key: &str) -> Result<Value, GgufError>
 
 fn numbers<R: Read>(
     cursor: &mut Cursor<R>,
-    key: &str,
+    key: Shown<'_>,
     scalar: Scalar,
     count: u64,
 ) -> Result<Numbers, GgufError> {
@@ -269,7 +284,11 @@ fn numbers<R: Read>(
     Ok(Numbers { scalar, bytes })
 }
 
-fn strings<R: Read>(cursor: &mut Cursor<R>, key: &str, count: u64) -> Result<Strings, GgufError> {
+fn strings<R: Read>(
+    cursor: &mut Cursor<R>,
+    key: Shown<'_>,
+    count: u64,
+) -> Result<Strings, GgufError> {
     let mut out = Strings::default();
     for n in 0..count {
         let length = cursor.count(format_args!("the length of metadata `{key}`[{n}]"), 1)?;

@@ -1,7 +1,7 @@
 //! The text of tokens. Turning text into tokens is not done here.
 
 use super::value::Strings;
-use super::{GgufError, Header, Numbers, Value};
+use super::{GgufError, Header, Value};
 
 /// The metadata key of the vocabulary.
 pub(super) const TOKENS: &str = "tokenizer.ggml.tokens";
@@ -9,10 +9,10 @@ const MODEL: &str = "tokenizer.ggml.model";
 const TYPES: &str = "tokenizer.ggml.token_type";
 
 /// Token types, as the metadata numbers them: text to be shown as it is.
-const CONTROL: i64 = 3;
-const USER_DEFINED: i64 = 4;
-/// A token that is one byte.
-const BYTE: i64 = 6;
+const CONTROL: u8 = 3;
+const USER_DEFINED: u8 = 4;
+/// A token that is one byte; the last of the types, which begin at 0.
+const BYTE: u8 = 6;
 
 /// How a vocabulary spells bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,15 +51,14 @@ impl Vocabulary {
             }
         };
         let types = types(header, tokens.len())?;
-        let mut kinds = types.into_iter().flat_map(Numbers::iter);
         let alphabet = Alphabet::new();
         let mut pieces = Strings::default();
         for n in 0..tokens.len() {
             let token = tokens.get(n).unwrap_or_default();
-            let piece = match (spelling, kinds.next()) {
-                (_, Some(Value::Signed(CONTROL | USER_DEFINED))) => token.to_vec(),
+            let piece = match (spelling, types.get(n)) {
+                (_, Some(&(CONTROL | USER_DEFINED))) => token.to_vec(),
                 (Spelling::ByteLevel, _) => alphabet.bytes(token),
-                (Spelling::SentencePiece, Some(Value::Signed(BYTE))) => byte(token),
+                (Spelling::SentencePiece, Some(&BYTE)) => byte(token),
                 (Spelling::SentencePiece, _) => spaces(token),
             };
             if !pieces.push(&piece) {
@@ -90,16 +89,30 @@ impl Vocabulary {
     }
 }
 
-/// The types of the tokens; a file may have none.
-fn types(header: &Header, tokens: usize) -> Result<Option<&Numbers>, GgufError> {
-    match header.get(TYPES) {
-        None => Ok(None),
-        Some(Value::Numbers(types)) if types.len() == tokens => Ok(Some(types)),
+/// The types of the tokens, integers of any width; a file may have none.
+fn types(header: &Header, tokens: usize) -> Result<Vec<u8>, GgufError> {
+    let types = match header.get(TYPES) {
+        None => return Ok(Vec::new()),
+        Some(Value::Numbers(types)) if types.len() == tokens => types,
         Some(Value::Numbers(types)) => {
-            Err(header.wrong(TYPES, format!("{} types for {tokens} tokens", types.len())))
+            let problem = format!("{} types for {tokens} tokens", types.len());
+            return Err(header.wrong(TYPES, problem));
         }
-        Some(other) => Err(header.wrong(TYPES, format!("{}, not numbers", other.kind()))),
-    }
+        Some(other) => {
+            return Err(header.wrong(TYPES, format!("{}, not numbers", other.kind())));
+        }
+    };
+    let known = |(n, value): (usize, Value)| {
+        let known = value.as_u64().and_then(|kind| u8::try_from(kind).ok());
+        known.filter(|kind| *kind <= BYTE).ok_or_else(|| {
+            let problem = format!(
+                "the type of token {n} is {}, not an integer from 0 to {BYTE}",
+                value.shown()
+            );
+            header.wrong(TYPES, problem)
+        })
+    };
+    types.iter().enumerate().map(known).collect()
 }
 
 /// `<0xNN>` as the byte that it names; anything else stays.
@@ -175,10 +188,16 @@ mod tests {
     use crate::gguf::testing::Writer;
 
     fn vocabulary(model: &str, tokens: &[&str], types: &[i32]) -> Result<Vocabulary, GgufError> {
-        let writer = Writer::new()
-            .string(MODEL, model)
-            .strings(TOKENS, tokens)
-            .i32s(TYPES, types);
+        typed(model, tokens, |writer| writer.i32s(TYPES, types))
+    }
+
+    fn typed(
+        model: &str,
+        tokens: &[&str],
+        types: impl FnOnce(Writer) -> Writer,
+    ) -> Result<Vocabulary, GgufError> {
+        let writer = Writer::new().string(MODEL, model).strings(TOKENS, tokens);
+        let writer = types(writer);
         let header = Header::parse(&writer.bytes())?;
         Vocabulary::new(&header).map(|found| found.expect("a vocabulary"))
     }
@@ -210,9 +229,55 @@ mod tests {
     }
 
     #[test]
+    fn types_are_integers_of_any_width() {
+        let tokens = ["<0x0A>", "\u{2581}a", "\u{2581}b", "<0x0B>"];
+        // Array elements: value type, and the little-endian bytes of byte, control, normal, normal.
+        let wide = |each: usize| {
+            let widen = |n: u8| (0..each).map(move |at| if at == 0 { n } else { 0 });
+            [6, 3, 1, 1]
+                .into_iter()
+                .flat_map(widen)
+                .collect::<Vec<u8>>()
+        };
+        for (kind, each) in [
+            (0, 1),
+            (1, 1),
+            (2, 2),
+            (3, 2),
+            (4, 4),
+            (5, 4),
+            (10, 8),
+            (11, 8),
+        ] {
+            let found = typed("llama", &tokens, |w| w.numbers(TYPES, kind, 4, &wide(each)));
+            let text = found.expect("sound").text(&[0, 1, 2, 3]);
+            let expected = "\n\u{2581}a b<0x0B>";
+            assert_eq!(text.as_deref(), Some(expected), "value type {kind}");
+        }
+    }
+
+    #[test]
+    fn types_that_are_none_are_refused() {
+        let refused = |types: fn(Writer) -> Writer, words: &str| {
+            let error = typed("gpt2", &["a", "b"], types).expect_err("no type");
+            assert!(error.to_string().contains(words), "{error}");
+        };
+        let ones = |w: Writer| w.numbers(TYPES, 6, 2, &[1f32.to_le_bytes(); 2].concat());
+        refused(
+            ones,
+            "the type of token 0 is 1.0, not an integer from 0 to 6",
+        );
+        refused(|w| w.numbers(TYPES, 7, 2, &[1, 1]), "token 0 is a Boolean");
+        refused(|w| w.i32s(TYPES, &[1, -1]), "the type of token 1 is -1");
+        refused(|w| w.i32s(TYPES, &[0, 7]), "the type of token 1 is 7");
+    }
+
+    #[test]
     fn what_does_not_fit_is_named() {
         let error = vocabulary("bert", &["a"], &[1]).expect_err("not supported");
         assert!(error.to_string().contains("`bert`"), "{error}");
+        let error = vocabulary("\x1b[2J", &["a"], &[1]).expect_err("not supported");
+        assert!(error.to_string().contains(r"`\u{1b}[2J`"), "{error}");
         let error = vocabulary("gpt2", &["a", "b"], &[1]).expect_err("too few");
         assert!(
             error.to_string().contains("1 types for 2 tokens"),
