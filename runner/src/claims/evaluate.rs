@@ -286,11 +286,17 @@ impl<'a> Evaluation<'a> {
         let Some(Ok(base)) = base else {
             return format!("{label}: head {shown_head}");
         };
-        let text = format!("{label}: base {}, head {shown_head}", shown(metric, base.value));
+        let text = format!(
+            "{label}: base {}, head {shown_head}",
+            shown(metric, base.value)
+        );
         match self.claim.relation {
             Relation::Change { percent, .. } if base.value != 0.0 => {
                 let change = 100.0 * (head.value - base.value) / base.value;
-                format!("{text} ({})", crate::numbers::percent(change, Some(percent)))
+                format!(
+                    "{text} ({})",
+                    crate::numbers::percent(change, Some(percent))
+                )
             }
             _ => text,
         }
