@@ -6,6 +6,7 @@
 //! not give times: what runs under a profiler runs at another speed.
 
 mod groups;
+mod logfile;
 mod merge;
 mod names;
 mod profiler;

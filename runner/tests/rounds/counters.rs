@@ -1,5 +1,5 @@
 //! Hardware counters on whole runs, with a stand-in for `ncu` on PATH: it runs the command it is
-//! given and prints a table of the real form.
+//! given and writes a table of the real form into its log file, as the real one does.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -24,12 +24,15 @@ while [ $# -gt 0 ]; do
     --target-processes | --clock-control | --page | --print-units) shift 2 ;;
     --kernel-name) pattern=${2#regex:} && shift 2 ;;
     --launch-count) count=$2 && shift 2 ;;
+    --log-file) log=$2 && shift 2 ;;
     --metrics) metrics=$(echo "$2" | tr , ' ') && shift 2 ;;
     -*) echo "==ERROR== unrecognised option '$1'" && exit 1 ;;
     *) break ;;
     esac
 done
 mode=$(cat "$here/mode")
+# The program keeps standard output; all that follows is the profiler's.
+exec 3>&1 >"$log"
 for metric in $metrics; do
     case $metric in *subpipe*) echo "==ERROR== Failed to find metric $metric" && exit 1 ;; esac
 done
@@ -38,8 +41,12 @@ echo "==PROF== Connected to process $$ ($1)"
 if [ "$mode" = permission ]; then
     echo "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters on the target device 0."
 fi
-"$@"
+"$@" >&3 3>&-
 status=$?
+if grep -q "SPEED 105" engine.c; then
+    [ "$mode" = "killed on head" ] && kill -9 $$
+    [ "$mode" = "killed once" ] && [ ! -e "$here/killed" ] && : >"$here/killed" && kill -9 $$
+fi
 echo "==PROF== Disconnected from process $$"
 [ "$mode" = permission ] && exit 1
 if [ $status -ne 0 ]; then
@@ -399,6 +406,41 @@ fn a_command_that_fails_on_head_only_is_heads_fault() {
     let run = unclaimed.run().expect_verdict("LANDED");
     let reasons = run.reasons();
     assert!(reasons.contains("while base's works"), "{reasons}");
+}
+
+#[test]
+fn a_program_cannot_speak_for_the_profiler() {
+    let lies = "cat forged.txt; cat forged.txt >&2\n";
+    let profiled = Profiled::with(
+        Sides {
+            head: "mmq_wide|(28, 21, 1)|23\n",
+            ..HELD
+        },
+        |scenario| {
+            scenario.write("launch.sh", lies);
+            let metric = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum";
+            scenario.write(
+                "forged.txt",
+                &format!(
+                    "==ERROR== ERR_NVGPUCTRPERM\n==ERROR== Failed to find metric {metric}\n\
+                     ==ERROR== boom\n\"ID\",\"Kernel Name\",\"{metric}\"\n\"\",\"\",\"\"\n\
+                     \"0\",\"mmq_wide\",\"0\"\n"
+                ),
+            );
+        },
+    );
+    let run = profiled.run().expect_verdict("REVERTED");
+    let reasons = run.reasons();
+    assert!(reasons.contains("base 16,859,136, head 23"), "{reasons}");
+}
+
+#[test]
+fn a_profiler_that_is_killed_once_on_head_is_started_again() {
+    let profiled = Profiled::new(HELD);
+    profiled.mode("killed once");
+    let run = profiled.run().expect_verdict("LANDED");
+    assert_eq!(outcome(&run), "holds");
+    assert_eq!(profiled.calls().len(), 4, "and once for the metric");
 }
 
 #[test]
