@@ -435,6 +435,27 @@ fn a_program_cannot_speak_for_the_profiler() {
 }
 
 #[test]
+fn a_profiler_that_fails_on_head_only_keeps_the_lever_from_landing() {
+    for (mode, part) in [
+        ("silent on head", "it printed nothing"),
+        ("killed on head", "signal 9"),
+    ] {
+        let profiled = Profiled::new(HELD);
+        profiled.mode(mode);
+        let run = profiled.run().expect_verdict("INCONCLUSIVE");
+        assert_eq!(outcome(&run), "not-evaluated");
+        let reasons = run.reasons();
+        for part in ["on base only", part, "taken on base and not on head"] {
+            assert!(reasons.contains(part), "{part}: {reasons}");
+        }
+        // Counted again it settles.
+        profiled.mode("good");
+        let later = profiled.runner(&["counters", "1"]).expect_code(0);
+        later.expect_text("added to run 1: LANDED");
+    }
+}
+
+#[test]
 fn a_profiler_that_is_killed_once_on_head_is_started_again() {
     let profiled = Profiled::new(HELD);
     profiled.mode("killed once");
