@@ -112,6 +112,17 @@ impl Profiler {
 }
 
 #[cfg(test)]
+impl Profiler {
+    /// A profiler that is not there, for scripted launchers.
+    pub(super) fn stand_in() -> Profiler {
+        Profiler {
+            path: PathBuf::from("ncu"),
+            version: "1.0".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
@@ -131,16 +142,5 @@ mod tests {
         assert!(version.starts_with("1 [31m.2xx"), "{version:?}");
         assert!(!version.contains(char::is_control), "{version:?}");
         assert_eq!(version.chars().count(), LONGEST_VERSION + 1);
-    }
-}
-
-#[cfg(test)]
-impl Profiler {
-    /// A profiler that is not there, for scripted launchers.
-    pub(super) fn stand_in() -> Profiler {
-        Profiler {
-            path: PathBuf::from("ncu"),
-            version: "1.0".to_owned(),
-        }
     }
 }
