@@ -37,6 +37,32 @@ pub fn counters_named(claims: &[RegisteredClaim]) -> Vec<String> {
     named.into_iter().collect()
 }
 
+/// The side on which alone an entry's launches have a value for a claim on a counter; `None` where
+/// each entry has one on both sides or on neither.
+pub fn counted_side(claim: &str, profiles: &[CounterProfile]) -> Option<Side> {
+    let claim: Claim = claim.parse().ok()?;
+    let Metric::Counter { name } = &claim.metric else {
+        return None;
+    };
+    let matcher = Matcher::new(&claim.kernel).ok()?;
+    let entries = |side: Side| -> BTreeSet<&str> {
+        let groups = counters::groups(profiles, side);
+        let about = groups.iter().filter(|group| {
+            let arch = claim.arch.as_deref();
+            arch.is_none_or(|arch| group.first.arch.as_deref() == Some(arch))
+                && matcher.matches(&group.first.kernel)
+                && group.values(name).is_ok()
+        });
+        about.map(|group| group.profile.entry.as_str()).collect()
+    };
+    let (base, head) = (entries(Side::Base), entries(Side::Head));
+    match (base.is_subset(&head), head.is_subset(&base)) {
+        (true, true) => None,
+        (true, false) => Some(Side::Head),
+        (false, _) => Some(Side::Base),
+    }
+}
+
 /// `23`, or `23 (smallest of 3 launches, at most 41)`.
 fn text(values: Values) -> String {
     let least = number_text(values.least);

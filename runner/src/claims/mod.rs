@@ -21,6 +21,6 @@ mod counting_tests;
 mod tests;
 
 pub use ast::{Claim, Comparison, KernelPattern, Metric, Operand, Relation, Tolerance};
-pub use counting::{CounterFacts, counters_named};
+pub use counting::{CounterFacts, counted_side, counters_named};
 pub use cursor::ClaimError;
 pub use evaluate::{ClaimContext, evaluate};

@@ -52,7 +52,7 @@ impl Cursor<'_> {
         self.skip_blanks();
         let with = self.operand(metric)?;
         let before = self.at;
-        let within = self.tolerance(metric)?;
+        let within = self.tolerance(metric, &[with])?;
         if *op != Comparison::Equal && within != Tolerance::Exact {
             return self.error(
                 before..self.at,
@@ -67,8 +67,8 @@ impl Cursor<'_> {
         })
     }
 
-    /// What may follow a value that must be met: `+- N` or `+- N%`.
-    fn tolerance(&mut self, metric: &Metric) -> Result<Tolerance, ClaimError> {
+    /// What may follow `values` that must be met: `+- N` or `+- N%`.
+    fn tolerance(&mut self, metric: &Metric, values: &[Operand]) -> Result<Tolerance, ClaimError> {
         let before = self.at;
         self.skip_blanks();
         if !self.take("+-") && !self.take("\u{b1}") {
@@ -76,14 +76,40 @@ impl Cursor<'_> {
             return Ok(Tolerance::Exact);
         }
         self.skip_blanks();
+        let start = self.at;
         let most = self.quantity(metric)?;
         let after = self.at;
         self.skip_blanks();
         if self.take("%") {
-            return Ok(Tolerance::Percent(most));
+            return self.percent_tolerance(most, start, values);
         }
         self.at = after;
         Ok(Tolerance::Absolute(most))
+    }
+
+    /// A tolerance in percent, where it says something.
+    fn percent_tolerance(
+        &self,
+        percent: f64,
+        start: usize,
+        values: &[Operand],
+    ) -> Result<Tolerance, ClaimError> {
+        let span = start..self.at;
+        if values.contains(&Operand::Number(0.0)) {
+            return self.error(
+                span,
+                "a percentage of 0 allows nothing",
+                "write how far it may be off as a number, `+- N`",
+            );
+        }
+        if percent >= 100.0 {
+            return self.error(
+                span,
+                "a tolerance of 100 % or more allows nearly everything",
+                "write a smaller one, or a comparison such as `<= N`",
+            );
+        }
+        Ok(Tolerance::Percent(percent))
     }
 
     fn operand(&mut self, metric: &Metric) -> Result<Operand, ClaimError> {
@@ -186,7 +212,8 @@ impl Cursor<'_> {
         }
         self.skip_blanks();
         let to = self.quantity(metric)?;
-        let within = self.tolerance(metric)?;
+        let values = [from, to].map(Operand::Number);
+        let within = self.tolerance(metric, &values)?;
         Ok(Relation::Transition { from, to, within })
     }
 
@@ -238,11 +265,15 @@ impl Cursor<'_> {
             "unchanged" => Ok(Relation::Unchanged),
             "down" => Ok(Relation::Down),
             "up" => Ok(Relation::Up),
-            "base" => Ok(Relation::Compare {
-                op: Comparison::Equal,
-                with: self.offset(metric)?,
-                within: self.tolerance(metric)?,
-            }),
+            "base" => {
+                let with = self.offset(metric)?;
+                let within = self.tolerance(metric, &[with])?;
+                Ok(Relation::Compare {
+                    op: Comparison::Equal,
+                    with,
+                    within,
+                })
+            }
             "not" => self.not(metric),
             other => {
                 let span = if other.is_empty() {

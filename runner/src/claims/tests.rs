@@ -110,6 +110,11 @@ fn wrong_claims_say_where_and_what_to_write() {
         ("regs k <= 3 +- 1", 12, &["beside `<=`"]),
         ("regs k != 3 +- 1%", 12, &["beside `!=`"]),
         ("regs k == 3 +- ", 16, &["number should stand"]),
+        ("regs k == 0 +- 1%", 16, &["percentage of 0", "`+- N`"]),
+        ("regs k 9 -> 0 +- 0.1 %", 18, &["percentage of 0"]),
+        ("regs k 0 -> 9 +- 0.1%", 18, &["percentage of 0"]),
+        ("regs k == 9 +- 100%", 16, &["100 % or more"]),
+        ("regs k base +- 250%", 16, &["100 % or more"]),
         ("regs k unchanged +- 3", 18, &["left over"]),
         ("regs k @121 <= 3", 9, &["`@sm_121`"]),
         ("regs k<= 3", 7, &["not closed", "blank"]),
@@ -183,8 +188,16 @@ fn tolerance() -> impl Strategy<Value = Tolerance> {
     prop_oneof![
         Just(Tolerance::Exact),
         number().prop_map(Tolerance::Absolute),
-        number().prop_map(Tolerance::Percent),
+        (0..1000u16).prop_map(|n| Tolerance::Percent(f64::from(n) / 10.0)),
     ]
+}
+
+/// A tolerance that may stand behind these values: no percentage of 0.
+fn allowed(within: Tolerance, values: &[Operand]) -> Tolerance {
+    match within {
+        Tolerance::Percent(_) if values.contains(&Operand::Number(0.0)) => Tolerance::Exact,
+        within => within,
+    }
 }
 
 fn relation() -> impl Strategy<Value = Relation> {
@@ -207,14 +220,14 @@ fn relation() -> impl Strategy<Value = Relation> {
             op,
             with,
             within: match op {
-                Comparison::Equal => within,
+                Comparison::Equal => allowed(within, &[with]),
                 _ => Tolerance::Exact,
             },
         }),
         (number(), number(), tolerance()).prop_map(|(from, to, within)| Relation::Transition {
             from,
             to,
-            within,
+            within: allowed(within, &[from, to].map(Operand::Number)),
         }),
         Just(Relation::Unchanged),
         Just(Relation::Down),

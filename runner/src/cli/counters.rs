@@ -5,8 +5,9 @@ use std::process::ExitCode;
 
 use super::Context;
 use crate::config::Config;
+use crate::counters;
 use crate::git::Repository;
-use crate::model::{CommitInfo, CounterProfile, PerSide, failed_on_head_only};
+use crate::model::{CommitInfo, CounterProfile, Evidence, PerSide, failed_on_head_only};
 use crate::pipeline::{self, Prepared, Profiling, Request};
 use crate::progress::Progress;
 use crate::record::{Records, RunId};
@@ -157,23 +158,38 @@ async fn of_run(
         progress,
     })
     .await?;
-    let notes = match profiles.iter().any(|profile| profile.failure.is_none()) {
-        true => {
-            let claims = pipeline::claims_with(&original.evidence, &profiles)?;
-            let judgement = records.counters_add(run, &profiles, &claims).await?;
-            vec![format!(
-                "added to run {run}: {}, {}",
-                judgement.verdict, judgement.headline
-            )]
-        }
-        false => vec![format!("nothing was counted, so run {run} stays as it is")],
-    };
+    let notes = vec![added(&records, run, &original.evidence, &profiles).await?];
     Ok(Done {
         run: Some(run),
         commits: original.evidence.commits,
         profiles,
         notes,
     })
+}
+
+/// Adds what was counted to a run's record, and says what became of the run. What an earlier
+/// taking found out stays where this one could not count it.
+async fn added(
+    records: &Records,
+    run: RunId,
+    evidence: &Evidence,
+    profiles: &[CounterProfile],
+) -> anyhow::Result<String> {
+    if profiles.iter().all(|profile| profile.failure.is_some()) {
+        return Ok(format!("nothing was counted, so run {run} stays as it is"));
+    }
+    let counting = counters::merged(&evidence.counters, profiles);
+    if counting == evidence.counters {
+        return Ok(format!(
+            "no entry was counted on both sides, so run {run} stays as it is"
+        ));
+    }
+    let claims = pipeline::claims_with(evidence, &counting)?;
+    let judgement = records.counters_add(run, &counting, &claims).await?;
+    Ok(format!(
+        "added to run {run}: {}, {}",
+        judgement.verdict, judgement.headline
+    ))
 }
 
 fn document(done: &Done) -> serde_json::Value {

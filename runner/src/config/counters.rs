@@ -5,7 +5,7 @@ use super::reader::{Item, Section};
 use super::schema;
 use super::sections::timeout;
 use super::values::{command, environment, pattern};
-use super::{Counters, suggestion};
+use super::{CommandLine, Counters, suggestion};
 use crate::counters::{TABLE, find, is_raw_metric, is_time};
 
 /// Launches that are profiled where no number is given.
@@ -28,7 +28,7 @@ fn one(section: &Section<'_>, taken: &mut Vec<String>) -> Option<Counters> {
     let name = name(section, taken, "\"q_proj\"");
     let command = section
         .required("command", "[\"./engine\", \"--launch\", \"q_proj\"]")
-        .and_then(command);
+        .and_then(program);
     let kernels = section
         .required("kernels", "\"mmq_wide\"")
         .and_then(kernels);
@@ -48,6 +48,24 @@ fn one(section: &Section<'_>, taken: &mut Vec<String>) -> Option<Counters> {
         env,
         timeout_s,
     })
+}
+
+/// A command that the profiler does not take for an option of its own.
+fn program(item: Item<'_>) -> Option<CommandLine> {
+    let command = command(item)?;
+    let first = match &command {
+        CommandLine::Argv(words) => words.first(),
+        CommandLine::Shell(script) => Some(script),
+    };
+    let first = first.map(|word| word.trim_start()).unwrap_or_default();
+    if !first.starts_with('-') {
+        return Some(command);
+    }
+    item.reject(
+        "the command begins with `-`, as an option of the profiler does",
+        "name a program first; write one of that name as `./-name`",
+    );
+    None
 }
 
 /// An expression that also the profiler reads.

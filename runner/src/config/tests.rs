@@ -775,6 +775,19 @@ fn counters() {
             assert!(shown.contains(part), "{line}: {shown}");
         }
     }
+    for option in [
+        "[\"--set\", \"full\"]",
+        "[\"-o\"]",
+        "\"-c ./e\"",
+        "\" --set full\"",
+    ] {
+        let errors = errors(&one.replace("\"./e\"", option));
+        assert_eq!(errors.len(), 1, "{option}");
+        let shown = errors[0].to_string();
+        for part in [":15:11", "begins with `-`"] {
+            assert!(shown.contains(part), "{option}: {shown}");
+        }
+    }
     let missing = errors("[[counters]]\nname = \"q\"\n");
     let shown = ConfigErrors(missing).to_string();
     assert!(

@@ -6,6 +6,8 @@
 //! not give times: what runs under a profiler runs at another speed.
 
 mod groups;
+mod logfile;
+mod merge;
 mod names;
 mod profiler;
 mod said;
@@ -14,6 +16,7 @@ mod take;
 mod words;
 
 pub use groups::{Group, Values, counterpart, groups};
+pub use merge::merged;
 pub use names::{Counter, TABLE, find, is_raw_metric, is_time, label, metrics_of, value_of};
 pub use profiler::{Profiler, find_profiler};
 pub use take::{Keep, Taking, take};

@@ -10,6 +10,9 @@ use crate::process::{self, Spec};
 /// Where CUDA's installers put it.
 const USUAL: &str = "/usr/local/cuda/bin";
 
+/// The most characters of a version.
+const LONGEST_VERSION: usize = 80;
+
 /// Nsight Compute's command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profiler {
@@ -60,10 +63,9 @@ async fn version_of(path: &Path) -> Result<String, String> {
         .lines()
         .find_map(|line| line.trim().strip_prefix("Version "));
     let version = line.unwrap_or("of unknown version").trim();
-    Ok(version
-        .trim_end_matches("(public-release)")
-        .trim()
-        .to_owned())
+    let version = version.trim_end_matches("(public-release)").trim();
+    // A page shows it, whatever program was found under the profiler's name.
+    Ok(crate::judge::shortened(version, LONGEST_VERSION))
 }
 
 fn text(path: &Path) -> String {
@@ -76,9 +78,9 @@ impl Profiler {
         format!("Nsight Compute {}", self.version)
     }
 
-    /// The command of an entry under the profiler. Clocks are left alone and no set is collected:
-    /// only what is asked for.
-    pub(super) fn command(&self, entry: &Counters, metrics: &[String]) -> CommandLine {
+    /// The command of an entry under the profiler, whose own output goes to `log`. Clocks are left
+    /// alone and no set is collected: only what is asked for.
+    pub(super) fn command(&self, entry: &Counters, metrics: &[String], log: &Path) -> CommandLine {
         let options: [String; 14] = [
             "--target-processes".to_owned(),
             "all".to_owned(),
@@ -103,7 +105,7 @@ impl Profiler {
         };
         let mut words = vec![text(&self.path)];
         words.extend(options);
-        words.push(metrics.join(","));
+        words.extend([metrics.join(","), "--log-file".to_owned(), text(log)]);
         words.extend(program);
         CommandLine::Argv(words)
     }
@@ -117,5 +119,28 @@ impl Profiler {
             path: PathBuf::from("ncu"),
             version: "1.0".to_owned(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_version_is_one_short_line_without_control_characters() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let ncu = folder.path().join("ncu");
+        let script = format!(
+            "#!/bin/sh\nprintf 'Version 1\\033[31m.2{}\\nmore\\n'\n",
+            "x".repeat(500)
+        );
+        std::fs::write(&ncu, script).expect("a script");
+        std::fs::set_permissions(&ncu, PermissionsExt::from_mode(0o755)).expect("permissions");
+        let version = version_of(&ncu).await.expect("it runs");
+        assert!(version.starts_with("1 [31m.2xx"), "{version:?}");
+        assert!(!version.contains(char::is_control), "{version:?}");
+        assert_eq!(version.chars().count(), LONGEST_VERSION + 1);
     }
 }

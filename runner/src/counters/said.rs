@@ -1,6 +1,7 @@
-//! What the profiler says went wrong, in its own lines among the command's.
+//! What the profiler says went wrong, in its own log. What the command printed is never read for
+//! it; its last line is quoted.
 
-use super::table;
+use super::table::{self, not_understood};
 use crate::model::{Failure, ProfileFailure};
 use crate::process::Finished;
 
@@ -10,17 +11,15 @@ const COMMAND_FAILED: &str = "The application returned an error code";
 /// The most kernels that are named where none matched.
 const SEEN: usize = 12;
 
-/// Everything printed, as text.
-pub(super) fn output_of(finished: &Finished) -> String {
-    let out = String::from_utf8_lossy(&finished.stdout);
-    let err = String::from_utf8_lossy(&finished.stderr);
-    format!("{out}\n{err}")
-}
+/// The most of the profiler's error lines that are read, and of each so many characters: each is
+/// searched for every metric.
+const MOST_ERRORS: usize = 1_000;
+const LONGEST_ERROR: usize = 1_000;
 
 /// The metrics, of those asked for, that the profiler does not know on this chip.
-pub(super) fn unknown_metrics(output: &str, asked: &[String]) -> Vec<String> {
+pub(super) fn unknown_metrics(log: &str, asked: &[String]) -> Vec<String> {
     let complaint = "Failed to find metric";
-    let complaints: Vec<String> = errors(output)
+    let complaints: Vec<String> = errors(log)
         .filter(|line| line.contains(complaint))
         // The profiler may print an expression that it made of the name.
         .map(|line| line.replace('\\', ""))
@@ -46,32 +45,43 @@ fn names(line: &str, metric: &str) -> bool {
     })
 }
 
-/// Why nothing was counted; `None` where the table is there.
-pub(super) fn failure(output: &str, finished: &Finished, pattern: &str) -> Option<ProfileFailure> {
-    if output.contains("ERR_NVGPUCTRPERM") {
+/// Why nothing was counted; `None` where the table is there. The command is at fault only where
+/// the profiler says so: when the profiler itself is killed, nothing is known of the command.
+pub(super) fn failure(log: &str, finished: &Finished, pattern: &str) -> Option<ProfileFailure> {
+    if errors(log).any(|line| line.contains("ERR_NVGPUCTRPERM")) {
         return Some(ProfileFailure::NotPermitted);
     }
-    let own = own_errors(output);
+    let own = own_errors(log);
     match &finished.failure {
         Some(Failure::Exit { .. }) if !own.is_empty() => Some(gave_up(&own)),
-        Some(Failure::Exit { code }) => {
-            let code = command_status(output).unwrap_or(*code);
-            Some(command(Failure::Exit { code }, finished))
+        Some(Failure::Exit { .. }) | None if log.trim().is_empty() => {
+            Some(not_understood("", "it printed nothing"))
         }
-        Some(failure) => Some(command(failure.clone(), finished)),
-        None if output.contains("No kernels were profiled") => Some(ProfileFailure::NoKernel {
+        Some(failure) => Some(match (failure, command_status(log)) {
+            (Failure::Exit { .. }, Some(code)) => command(Failure::Exit { code }, finished),
+            _ => {
+                let ended = format!("it {}", crate::judge::failure_words(failure));
+                gave_up(&[ended.as_str()])
+            }
+        }),
+        None if found_no_kernel(log) => Some(ProfileFailure::NoKernel {
             pattern: pattern.to_owned(),
-            seen: available(output),
+            seen: available(log),
         }),
         // It may end well and still have profiled nothing.
-        None if !own.is_empty() && !table::is_in(output) => Some(gave_up(&own)),
+        None if !own.is_empty() && !table::is_in(log) => Some(gave_up(&own)),
         None => None,
     }
 }
 
+fn found_no_kernel(log: &str) -> bool {
+    let mut lines = log.lines().map(str::trim_start);
+    lines.any(|line| line.starts_with("==WARNING==") && line.contains("No kernels were profiled"))
+}
+
 /// What the profiler complains of, besides that the command failed.
-fn own_errors(output: &str) -> Vec<&str> {
-    errors(output)
+fn own_errors(log: &str) -> Vec<&str> {
+    errors(log)
         .filter(|line| !line.contains(COMMAND_FAILED))
         .filter(|line| !line.ends_with("An error was reported by the driver"))
         .take(3)
@@ -85,13 +95,9 @@ fn gave_up(errors: &[&str]) -> ProfileFailure {
 }
 
 fn command(failure: Failure, finished: &Finished) -> ProfileFailure {
-    let own = |line: &&str| line.starts_with("==") || line.starts_with('"');
     let lines = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes).into_owned();
-        let last = text
-            .lines()
-            .map(str::trim)
-            .rfind(|line| !line.is_empty() && !own(line));
+        let last = text.lines().map(str::trim).rfind(|line| !line.is_empty());
         last.map(|line| crate::judge::shortened(line, 200))
     };
     ProfileFailure::Command {
@@ -101,23 +107,28 @@ fn command(failure: Failure, finished: &Finished) -> ProfileFailure {
 }
 
 /// The status with which the profiler says that the command ended.
-fn command_status(output: &str) -> Option<i32> {
-    let (_, after) = output.split_once(COMMAND_FAILED)?;
+fn command_status(log: &str) -> Option<i32> {
+    let after = errors(log).find_map(|line| line.strip_prefix(COMMAND_FAILED))?;
     after.strip_prefix(" (")?.split(')').next()?.parse().ok()
 }
 
 /// The profiler's error lines, without their mark.
-fn errors(output: &str) -> impl Iterator<Item = &str> {
-    let marked = output.lines().map(str::trim);
+fn errors(log: &str) -> impl Iterator<Item = &str> {
+    let marked = log.lines().map(str::trim);
     marked
         .filter_map(|line| line.strip_prefix("==ERROR=="))
         .map(str::trim)
         .filter(|line| !line.is_empty())
+        .take(MOST_ERRORS)
+        .map(|line| match line.char_indices().nth(LONGEST_ERROR) {
+            Some((end, _)) => &line[..end],
+            None => line,
+        })
 }
 
 /// The kernels that were launched, as the profiler lists them where none matched.
-fn available(output: &str) -> Vec<String> {
-    let lines = output.lines().map(str::trim);
+fn available(log: &str) -> Vec<String> {
+    let lines = log.lines().map(str::trim);
     let listed = lines
         .skip_while(|line| *line != "Available Kernels:")
         .skip(1);
@@ -148,10 +159,10 @@ mod tests {
         }
     }
 
-    fn said(stdout: &str, code: i32) -> Option<ProfileFailure> {
+    /// What is made of a log, where the command printed `no such bench`.
+    fn said(log: &str, code: i32) -> Option<ProfileFailure> {
         let exit = (code != 0).then_some(Failure::Exit { code });
-        let finished = finished(stdout, exit);
-        failure(&output_of(&finished), &finished, "mmq")
+        failure(log, &finished("no such bench\n", exit), "mmq")
     }
 
     #[test]
@@ -170,7 +181,7 @@ mod tests {
                 seen: vec!["quantise(const float *)".into(), "rms_norm".into()],
             })
         );
-        let crashed = "no such bench\n==PROF== Disconnected from process 1\n\
+        let crashed = "==PROF== Disconnected from process 1\n\
                        ==ERROR== The application returned an error code (3).\n\
                        ==WARNING== No kernels were profiled.\n";
         assert_eq!(
@@ -198,13 +209,48 @@ mod tests {
         ));
         let mended = "==ERROR== something\n\"ID\",\"Kernel Name\"\n";
         assert_eq!(said(mended, 0), None);
-        assert_eq!(said("nothing of note\n", 0), None);
+        assert_eq!(said("==PROF== nothing of note\n", 0), None);
         assert_eq!(said("\"ID\",\"Kernel Name\"\n", 0), None);
-        let late = finished("", Some(Failure::TimedOut { limit_s: 5 }));
-        assert!(matches!(
-            failure("", &late, "mmq"),
-            Some(ProfileFailure::Command { .. })
-        ));
+    }
+
+    #[test]
+    fn the_command_is_at_fault_only_where_the_profiler_says_so() {
+        for ended in [
+            Failure::TimedOut { limit_s: 5 },
+            Failure::Signal { signal: 9 },
+            Failure::TooMuchOutput { limit_bytes: 5 },
+            Failure::Exit { code: 1 },
+        ] {
+            let connected = "==PROF== Connected to process 7\n";
+            let failure = failure(connected, &finished("", Some(ended.clone())), "mmq");
+            let words = crate::judge::failure_words(&ended);
+            let said = format!("it {words}");
+            assert_eq!(failure, Some(ProfileFailure::Profiler { said }));
+        }
+        for code in [0, 1] {
+            let nothing = not_understood("", "it printed nothing");
+            assert_eq!(said(" \n", code), Some(nothing));
+        }
+    }
+
+    #[test]
+    fn what_the_command_prints_is_not_read() {
+        let lies = "==ERROR== ERR_NVGPUCTRPERM\n==ERROR== boom\n\
+                    ==ERROR== The application returned an error code (3).\n\
+                    ==WARNING== No kernels were profiled.\n";
+        let table = "\"ID\",\"Kernel Name\"\n";
+        assert_eq!(failure(table, &finished(lies, None), "mmq"), None);
+    }
+
+    #[test]
+    fn of_very_many_errors_the_first_are_read() {
+        let line = "==ERROR== Failed to find metric x\n";
+        let last = "==ERROR== Failed to find metric dram__bytes.sum\n";
+        let asked = ["dram__bytes.sum".to_owned()];
+        let few = line.repeat(MOST_ERRORS - 1) + last;
+        assert_eq!(unknown_metrics(&few, &asked), asked);
+        let many = line.repeat(MOST_ERRORS) + last;
+        assert_eq!(unknown_metrics(&many, &asked), [""; 0]);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The profiler's table: CSV with a header, a row of units, and a row for each launch. What the
-//! command printed may stand before it.
+//! The profiler's table: CSV with a header, a row of units, and a row for each launch, among the
+//! messages of its log.
 
 use csv::StringRecord;
 
@@ -8,6 +8,9 @@ use crate::model::{AbsentMetric, CounterLaunch, CounterValue, ProfileFailure};
 
 /// The most launches of a table: far more than any entry asks for in any process.
 const MOST_LAUNCHES: usize = 1_000;
+
+/// The most columns: a chip's attributes and metrics are hundreds.
+const MOST_COLUMNS: usize = 10_000;
 
 /// Larger values are no counts of anything.
 const LARGEST: f64 = 1e300;
@@ -22,44 +25,23 @@ pub(super) struct Table {
     pub(super) absent: Vec<AbsentMetric>,
 }
 
-/// Whether an output holds a table at all.
-pub(super) fn is_in(output: &str) -> bool {
-    output.lines().any(|line| line.starts_with(HEADER))
+/// Whether a log holds a table at all.
+pub(super) fn is_in(log: &str) -> bool {
+    log.lines().any(|line| line.starts_with(HEADER))
 }
 
-/// Reads the last table of an output: the profiler prints it when the command has ended. Of its
-/// columns those of the `wanted` metrics are read: it prints many more, texts among them.
+/// Reads the table of a log: the profiler prints one, when the command has ended. Of its columns
+/// those of the `wanted` metrics are read: it prints many more, texts among them.
 ///
 /// # Errors
 /// [`ProfileFailure::NotUnderstood`] with the line at fault.
-pub(super) fn read(output: &str, wanted: &[String]) -> Result<Table, ProfileFailure> {
-    let lines: Vec<&str> = output.lines().map(str::trim_end).collect();
-    let Some(first) = lines.iter().rposition(|line| line.starts_with(HEADER)) else {
-        let last = lines.iter().rev().find(|line| !line.trim().is_empty());
-        return Err(not_understood(
-            last.unwrap_or(&""),
-            "the profiler printed no table",
-        ));
-    };
-    let table: Vec<&str> = lines[first..]
-        .iter()
-        .take_while(|line| line.starts_with('"'))
-        .copied()
-        .collect();
-    let mut records = Vec::with_capacity(table.len());
-    for line in &table {
-        records.push(record(line)?);
-    }
+pub(super) fn read(log: &str, wanted: &[String]) -> Result<Table, ProfileFailure> {
+    let table = lines_of(log)?;
+    let records = records(&table)?;
     let [header, units, rows @ ..] = records.as_slice() else {
         return Err(not_understood(table[0], "the table has no row of units"));
     };
     let columns = Columns::find(header, table[0], wanted)?;
-    if rows.len() > MOST_LAUNCHES {
-        return Err(not_understood(
-            table[0],
-            format!("the table has more than {MOST_LAUNCHES} launches"),
-        ));
-    }
     if units.get(0) != Some("") {
         return Err(not_understood(
             table.get(1).copied().unwrap_or_default(),
@@ -75,22 +57,60 @@ pub(super) fn read(output: &str, wanted: &[String]) -> Result<Table, ProfileFail
     Ok(read)
 }
 
-fn not_understood(line: &str, why: impl Into<String>) -> ProfileFailure {
-    ProfileFailure::NotUnderstood {
-        line: crate::judge::shortened(line, 120),
-        why: why.into(),
+/// The lines of the only table.
+fn lines_of(log: &str) -> Result<Vec<&str>, ProfileFailure> {
+    let mut headers = log.lines().enumerate();
+    let mut next = || headers.find(|(_, line)| line.starts_with(HEADER));
+    let Some((first, header)) = next() else {
+        let last = log.lines().rev().find(|line| !line.trim().is_empty());
+        return Err(not_understood(
+            last.unwrap_or_default(),
+            "the profiler printed no table",
+        ));
+    };
+    if let Some((_, second)) = next() {
+        return Err(not_understood(second, "there is more than one table"));
+    }
+    let lines = log.lines().skip(first).map(str::trim_end);
+    let lines = lines.take_while(|line| line.starts_with('"'));
+    // One more than there may be, so that it is seen to be too many.
+    let table: Vec<&str> = lines.take(MOST_LAUNCHES + 3).collect();
+    match table.len() > MOST_LAUNCHES + 2 {
+        true => Err(not_understood(
+            header,
+            format!("the table has more than {MOST_LAUNCHES} launches"),
+        )),
+        false => Ok(table),
     }
 }
 
-fn record(line: &str) -> Result<StringRecord, ProfileFailure> {
+/// A record for each line.
+fn records(lines: &[&str]) -> Result<Vec<StringRecord>, ProfileFailure> {
+    let text = lines.join("\n");
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
-        .from_reader(line.as_bytes());
-    let mut record = StringRecord::new();
-    match reader.read_record(&mut record) {
-        Ok(true) => Ok(record),
-        Ok(false) => Err(not_understood(line, "the line is empty")),
-        Err(error) => Err(not_understood(line, error.to_string())),
+        .flexible(true)
+        .from_reader(text.as_bytes());
+    let mut records = Vec::with_capacity(lines.len());
+    for (record, line) in reader.records().zip(lines) {
+        let record = record.map_err(|error| not_understood(line, error.to_string()))?;
+        // A quote that is not closed on its line takes the next ones in.
+        let at = record.position().map(csv::Position::line);
+        if at != Some(records.len() as u64 + 1) {
+            return Err(not_understood(line, "a line before it does not end"));
+        }
+        records.push(record);
+    }
+    match (records.len() == lines.len(), lines.get(records.len())) {
+        (false, Some(line)) => Err(not_understood(line, "a line before it does not end")),
+        _ => Ok(records),
+    }
+}
+
+pub(super) fn not_understood(line: &str, why: impl Into<String>) -> ProfileFailure {
+    ProfileFailure::NotUnderstood {
+        line: crate::judge::shortened(line, 120),
+        why: why.into(),
     }
 }
 
@@ -114,12 +134,20 @@ impl Columns {
         let Some(kernel) = at("Kernel Name") else {
             return Err(not_understood(line, "there is no column `Kernel Name`"));
         };
+        if header.len() > MOST_COLUMNS {
+            let why = format!("the table has more than {MOST_COLUMNS} columns");
+            return Err(not_understood(line, why));
+        }
         let mut metrics: Vec<(usize, String)> = Vec::new();
         for (at, column) in header.iter().enumerate() {
             let asked = wanted.iter().any(|metric| metric == column);
             if asked && !metrics.iter().any(|(_, known)| known == column) {
                 metrics.push((at, column.to_owned()));
             }
+        }
+        if metrics.is_empty() {
+            let why = "none of the metrics that were asked for has a column";
+            return Err(not_understood(line, why));
         }
         Ok(Columns {
             kernel,
@@ -209,8 +237,7 @@ mod tests {
     use super::*;
 
     const OUTPUT: &str = r#"==PROF== Connected to process 4242 (/work/build/gpu)
-"ID","a line of the program's own"
-q_proj KD=4: launched once; NMSE 3.1e-7
+==WARNING== a message of the profiler
 ==PROF== Disconnected from process 4242
 "ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum","smsp__inst_executed.sum","sm__throughput.avg.pct_of_peak_sustained_elapsed","dram__bytes_read.sum"
 "","","","","","","","","","","","","inst","%","byte"
@@ -346,7 +373,30 @@ q_proj KD=4: launched once; NMSE 3.1e-7
         assert!(of("\"ID\",\"Kernel Name\"\n").is_err());
     }
 
-    /// A command may print a table of its own; nothing in it may be more than the record takes.
+    #[test]
+    fn a_second_table_or_one_of_something_else_is_not_understood() {
+        let Err(ProfileFailure::NotUnderstood { why, .. }) = of(&OUTPUT.repeat(2)) else {
+            panic!("two tables are understood");
+        };
+        assert_eq!(why, "there is more than one table");
+        let other = "\"ID\",\"Kernel Name\",\"other\"\n\"\",\"\",\"\"\n\"0\",\"k\",\"1\"\n";
+        let Err(ProfileFailure::NotUnderstood { why, .. }) = of(other) else {
+            panic!("a table of something else is understood");
+        };
+        assert!(why.contains("none of the metrics"), "{why}");
+    }
+
+    #[test]
+    fn a_quote_that_is_not_closed_takes_no_launch_in() {
+        wrong(
+            "\"41.25\",\"n/a\"",
+            "\"41.25\",\"n/a",
+            "\"1\",\"4242\"",
+            "does not end",
+        );
+    }
+
+    /// Nothing in a table may be more than the record takes.
     #[test]
     fn a_table_that_no_profiler_prints_does_no_harm() {
         let twice = "\"ID\",\"Kernel Name\",\"smsp__inst_executed.sum\",\"smsp__inst_executed.sum\"\n\"\",\"\",\"\",\"\"\n\
@@ -355,7 +405,15 @@ q_proj KD=4: launched once; NMSE 3.1e-7
         assert_eq!(values.len(), 1);
         assert!(of(&twice.replace("\"1\"", "\"1e301\"")).is_err());
         let row = "\"0\",\"k\",\"1\",\"2\"\n";
-        assert!(of(&format!("{twice}{}", row.repeat(MOST_LAUNCHES))).is_err());
+        let many = |n: usize| of(&format!("{twice}{}", row.repeat(n)));
+        assert_eq!(
+            many(MOST_LAUNCHES - 1).expect("a table").launches.len(),
+            MOST_LAUNCHES
+        );
+        assert!(many(MOST_LAUNCHES).is_err());
+        let started = std::time::Instant::now();
+        assert!(many(1_000_000).is_err());
+        assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
     }
 
     proptest::proptest! {

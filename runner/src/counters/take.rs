@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use super::logfile::LogFile;
 use super::names::{TABLE, metrics_of};
 use super::profiler::Profiler;
+use super::table::Table;
 use super::{said, table, words};
 use crate::config::Counters;
 use crate::measure::log_bytes;
@@ -52,12 +54,25 @@ pub async fn take<L: Launcher>(
     let mut profiles = Vec::new();
     for entry in what.entries {
         for side in Side::BOTH {
-            let profile = run.profile(entry, side).await?;
+            let mut profile = run.profile(entry, side).await?;
+            if is_doubtful(&profile, profiles.last()) {
+                what.progress.note(told(&profile));
+                profile = run.profile(entry, side).await?;
+            }
             what.progress.note(told(&profile));
             profiles.push(profile);
         }
     }
     Ok(profiles)
+}
+
+/// Whether head failed where base, profiled just before, did not: it is tried once more before
+/// head is blamed.
+fn is_doubtful(profile: &CounterProfile, before: Option<&CounterProfile>) -> bool {
+    let failure = profile.failure.as_ref();
+    profile.side == Side::Head
+        && failure.is_some_and(|failure| !failure.is_of_the_machine())
+        && before.is_some_and(|base| base.failure.is_none())
 }
 
 fn told(profile: &CounterProfile) -> String {
@@ -101,20 +116,17 @@ impl<L: Launcher> Run<'_, L> {
             return Ok(profile);
         }
         let wanted = wanted(entry, self.what.asked);
-        let (finished, output) = self.launch(entry, side, profiler, &wanted).await;
-        profile.at = finished.started_at;
-        profile.log = (self.keep)(log_bytes(&finished.stdout, &finished.stderr))?;
-        let read = match said::failure(&output, &finished, &entry.kernels) {
-            Some(failure) => Err(failure),
-            None => table::read(&output, &self.known(&wanted)),
-        };
-        match read {
-            Ok(table) if table.launches.is_empty() => {
-                profile.failure = Some(ProfileFailure::NoKernel {
-                    pattern: entry.kernels.clone(),
-                    seen: Vec::new(),
-                });
+        let launched = self.launch(entry, side, profiler, &wanted).await;
+        let (finished, log) = match launched {
+            Ok(launched) => launched,
+            Err(failure) => {
+                profile.failure = Some(failure);
+                return Ok(profile);
             }
+        };
+        profile.at = finished.started_at;
+        profile.log = (self.keep)(printed(&finished, log.as_deref().unwrap_or_default()))?;
+        match log.and_then(|log| read(&log, &finished, entry, &self.known(&wanted))) {
             Ok(table) => {
                 profile.launches = table.launches;
                 profile.absent = self.absent(&wanted, table.absent);
@@ -129,18 +141,20 @@ impl<L: Launcher> Run<'_, L> {
         Ok(profile)
     }
 
-    /// Launches, and again without the metrics of which the profiler says that it has none.
+    /// Launches, and again without the metrics of which the profiler says that it has none. Gives
+    /// how it ended and what the profiler wrote.
     async fn launch(
         &mut self,
         entry: &Counters,
         side: Side,
         profiler: &Profiler,
         wanted: &[String],
-    ) -> (Finished, String) {
+    ) -> Result<(Finished, Result<String, ProfileFailure>), ProfileFailure> {
         let mut attempt = 1;
         loop {
             let metrics = self.known(wanted);
-            let command = profiler.command(entry, &metrics);
+            let file = LogFile::create()?;
+            let command = profiler.command(entry, &metrics, &file.path());
             // Thousands are set apart by the locale's own sign otherwise.
             let mut env = entry.env.clone();
             env.entry("LC_ALL".to_owned()).or_insert("C".to_owned());
@@ -151,11 +165,14 @@ impl<L: Launcher> Run<'_, L> {
                 timeout: Duration::from_secs(entry.timeout_s),
             };
             let finished = self.launcher.launch(&request).await;
-            let output = said::output_of(&finished);
-            let unknown = said::unknown_metrics(&output, &metrics);
+            let log = file.read();
+            let unknown = match &log {
+                Ok(log) => said::unknown_metrics(log, &metrics),
+                Err(_) => Vec::new(),
+            };
             let all = unknown.len() == metrics.len();
             if unknown.is_empty() || all || attempt == ATTEMPTS {
-                return (finished, output);
+                return Ok((finished, log));
             }
             self.unknown.extend(unknown);
             attempt += 1;
@@ -182,6 +199,37 @@ impl<L: Launcher> Run<'_, L> {
             .chain(printed)
             .collect()
     }
+}
+
+/// What the profiler counted, or why nothing.
+fn read(
+    log: &str,
+    finished: &Finished,
+    entry: &Counters,
+    wanted: &[String],
+) -> Result<Table, ProfileFailure> {
+    if let Some(failure) = said::failure(log, finished, &entry.kernels) {
+        return Err(failure);
+    }
+    let table = table::read(log, wanted)?;
+    match table.launches.is_empty() {
+        true => Err(ProfileFailure::NoKernel {
+            pattern: entry.kernels.clone(),
+            seen: Vec::new(),
+        }),
+        false => Ok(table),
+    }
+}
+
+/// What command and profiler printed, for people.
+fn printed(finished: &Finished, log: &str) -> Vec<u8> {
+    let mut bytes = log_bytes(&finished.stdout, &finished.stderr);
+    if !bytes.is_empty() && !bytes.ends_with(b"\n") {
+        bytes.push(b'\n');
+    }
+    bytes.extend_from_slice(b"--- the profiler ---\n");
+    bytes.extend_from_slice(log.as_bytes());
+    bytes
 }
 
 /// The profiler's names of everything to take: the table's, the entry's own, and what claims

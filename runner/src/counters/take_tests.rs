@@ -24,7 +24,7 @@ fn table(command: &str) -> String {
     let metrics = metrics(command);
     let each = |text: &str| format!(",\"{text}\"").repeat(metrics.len());
     format!(
-        "hello\n\"ID\",\"Kernel Name\",\"{}\"\n\"\",\"\"{}\n\"0\",\"mmq(int)\"{}\n",
+        "==PROF== hello\n\"ID\",\"Kernel Name\",\"{}\"\n\"\",\"\"{}\n\"0\",\"mmq(int)\"{}\n",
         metrics.join("\",\""),
         each("inst"),
         each("7")
@@ -35,6 +35,14 @@ fn metrics(command: &str) -> Vec<String> {
     let (_, after) = command.split_once("--metrics ").expect("metrics");
     let list = after.split(' ').next().unwrap_or_default();
     list.split(',').map(str::to_owned).collect()
+}
+
+/// A profiler that wrote `log` where its command says, and ended so.
+fn wrote(command: &str, log: impl AsRef<str>, failure: Option<Failure>) -> Finished {
+    let (_, after) = command.split_once("--log-file ").expect("a log file");
+    let path = after.split(' ').next().unwrap_or_default();
+    std::fs::write(path, log.as_ref()).expect("a folder for the log");
+    finished("the program's own\n", failure)
 }
 
 /// Takes two entries, and gives the profiles, what was launched, and the logs.
@@ -63,7 +71,7 @@ async fn taken(
 #[tokio::test]
 async fn each_entry_is_profiled_on_base_and_then_on_head() {
     let (profiles, launched, logs) = taken(Ok(Profiler::stand_in()), |_, text| {
-        finished(table(text), None)
+        wrote(text, table(text), None)
     })
     .await;
     let places: Vec<_> = profiles.iter().map(|p| (&*p.entry, p.side)).collect();
@@ -101,8 +109,9 @@ async fn metrics_that_the_chip_does_not_have_are_left_out_from_then_on() {
             .filter(|metric| metric.starts_with("dram__"))
             .collect();
         match missing.first() {
-            None => finished(table(text), None),
-            Some(first) => finished(
+            None => wrote(text, table(text), None),
+            Some(first) => wrote(
+                text,
                 format!("==ERROR== Failed to find metric {first}\n"),
                 Some(Failure::Exit { code: 1 }),
             ),
@@ -119,8 +128,8 @@ async fn metrics_that_the_chip_does_not_have_are_left_out_from_then_on() {
 
 #[tokio::test]
 async fn what_every_command_would_say_is_found_out_once() {
-    let (profiles, launched, logs) = taken(Ok(Profiler::stand_in()), |_, _| {
-        finished("==ERROR== ERR_NVGPUCTRPERM - no\n", None)
+    let (profiles, launched, logs) = taken(Ok(Profiler::stand_in()), |_, text| {
+        wrote(text, "==ERROR== ERR_NVGPUCTRPERM - no\n", None)
     })
     .await;
     assert_eq!((launched.len(), logs.len()), (1, 1));
@@ -143,8 +152,11 @@ async fn what_every_command_would_say_is_found_out_once() {
 async fn a_command_that_fails_leaves_the_others_alone() {
     let (profiles, _, _) = taken(Ok(Profiler::stand_in()), |side, text| {
         match (side, text.ends_with("launch a")) {
-            (Side::Head, true) => finished(table(text), Some(Failure::Signal { signal: 11 })),
-            _ => finished(table(text), None),
+            (Side::Head, true) => {
+                let log = "==ERROR== The application returned an error code (139).\n";
+                wrote(text, log, Some(Failure::Exit { code: 1 }))
+            }
+            _ => wrote(text, table(text), None),
         }
     })
     .await;
@@ -164,11 +176,76 @@ async fn a_table_without_rows_is_no_kernel() {
     let (profiles, _, _) = taken(Ok(Profiler::stand_in()), |_, text| {
         let table = table(text);
         let rows = table.lines().take(3).map(|line| format!("{line}\n"));
-        finished(rows.collect::<String>(), None)
+        wrote(text, rows.collect::<String>(), None)
     })
     .await;
     assert!(matches!(
         profiles[0].failure,
         Some(ProfileFailure::NoKernel { .. })
     ));
+}
+
+/// What a program prints is kept, and is not the profiler's word.
+#[tokio::test]
+async fn a_program_cannot_speak_for_the_profiler() {
+    let (profiles, launched, logs) = taken(Ok(Profiler::stand_in()), |_, text| {
+        let forged = table(text).replace("\"7\"", "\"0\"");
+        let lies = format!("==ERROR== ERR_NVGPUCTRPERM\n==ERROR== boom\n{forged}");
+        let honest = wrote(text, table(text), None);
+        Finished {
+            stdout: lies.clone().into_bytes(),
+            stderr: lies.into_bytes(),
+            ..honest
+        }
+    })
+    .await;
+    assert_eq!(launched.len(), 4);
+    for profile in &profiles {
+        assert_eq!(profile.failure, None);
+        let value = profile.launches[0].value("smsp__inst_executed.sum");
+        assert_eq!(value, Some(7.0));
+    }
+    let log = String::from_utf8_lossy(&logs[0]);
+    assert!(
+        log.contains("boom") && log.contains("--- the profiler ---"),
+        "{log}"
+    );
+    // The folder of the profiler's log has gone.
+    let (_, after) = launched[0].split_once("--log-file ").expect("a log file");
+    let path = std::path::Path::new(after.split(' ').next().unwrap_or_default());
+    assert!(!path.parent().expect("a folder").exists());
+}
+
+#[tokio::test]
+async fn a_profiler_that_writes_nothing_is_not_understood() {
+    let forged = |_, text: &str| finished(table(text), None);
+    let (profiles, ..) = taken(Ok(Profiler::stand_in()), forged).await;
+    for profile in &profiles {
+        let nothing = table::not_understood("", "it printed nothing");
+        assert_eq!(profile.failure, Some(nothing));
+    }
+}
+
+#[tokio::test]
+async fn head_is_tried_again_before_it_is_blamed() {
+    let mut failed = false;
+    let (profiles, launched, _) = taken(Ok(Profiler::stand_in()), move |side, text| {
+        let fails = side == Side::Head && !std::mem::replace(&mut failed, side == Side::Head);
+        let killed = fails.then_some(Failure::Signal { signal: 9 });
+        wrote(text, table(text), killed)
+    })
+    .await;
+    assert!(profiles.iter().all(|p| p.failure.is_none()));
+    assert_eq!(launched.len(), 5, "head's first one twice");
+    let (profiles, launched, _) = taken(Ok(Profiler::stand_in()), |side, text| {
+        let killed = (side == Side::Head).then_some(Failure::Signal { signal: 9 });
+        wrote(text, table(text), killed)
+    })
+    .await;
+    assert_eq!(launched.len(), 6);
+    assert!(matches!(
+        profiles[1].failure,
+        Some(ProfileFailure::Profiler { .. })
+    ));
+    assert!(crate::model::failed_on_head_only(&profiles).is_empty());
 }

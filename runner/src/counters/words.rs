@@ -38,13 +38,55 @@ pub fn failure_words(failure: &ProfileFailure) -> String {
                 crate::judge::failure_words(failure)
             )
         }
-        ProfileFailure::Profiler { said } => format!(
-            "the profiler gave up: {said}; no other tool (such as DCGM) may read counters at the \
-             same time"
-        ),
-        ProfileFailure::NotUnderstood { line, why } => format!(
-            "the profiler's table cannot be read: {why}, in the line `{line}`; its whole output is \
-             in the record"
-        ),
+        ProfileFailure::Profiler { said } => {
+            let hint = match said.contains("driver resource") {
+                true => "; no other tool (such as DCGM) may read counters at the same time",
+                false => "",
+            };
+            format!("the profiler gave up: {said}{hint}")
+        }
+        ProfileFailure::NotUnderstood { line, why } => {
+            let place = match line.is_empty() {
+                true => String::new(),
+                false => format!(", in the line `{line}`"),
+            };
+            format!(
+                "the profiler's table cannot be read: {why}{place}; its whole output is in the \
+                 record"
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_tools_are_blamed_for_a_driver_resource_only() {
+        let gave_up = |said: &str| {
+            failure_words(&ProfileFailure::Profiler {
+                said: said.to_owned(),
+            })
+        };
+        let busy = "Profiling failed because a driver resource was unavailable.";
+        assert!(gave_up(busy).contains("DCGM"));
+        assert_eq!(
+            gave_up("it was ended by signal 9"),
+            "the profiler gave up: it was ended by signal 9"
+        );
+    }
+
+    #[test]
+    fn no_line_is_quoted_where_there_is_none() {
+        let nothing = ProfileFailure::NotUnderstood {
+            line: String::new(),
+            why: "it printed nothing".to_owned(),
+        };
+        assert_eq!(
+            failure_words(&nothing),
+            "the profiler's table cannot be read: it printed nothing; its whole output is in the \
+             record"
+        );
     }
 }

@@ -13,7 +13,8 @@
 //! 7. claims that fail, those on counters included: REVERTED; gates: BROKEN, or ENV-INVALID where base does not pass either
 //! 8. no device: NOT MEASURED
 //! 9. too few pairs, or a base outside its history: ENV-INVALID
-//! 10. what the benches say: LANDED, LANDED (sub-bar), REVERTED, INCONCLUSIVE
+//! 10. what the benches say: LANDED, LANDED (sub-bar), REVERTED, INCONCLUSIVE; INCONCLUSIVE instead
+//!     of landing where a claim on a counter could be evaluated on one side only
 //!
 //! A person's decision is one of the three conditions of a sub-bar landing; it never replaces a
 //! verdict. NOT EXERCISED and NOT COMPARABLE need liveness counts and work facts in the evidence
@@ -113,7 +114,10 @@ fn rule(evidence: &Evidence, benches: &[BenchJudgement], reasons: &mut Reasons) 
         .or_else(|| no_bench(e, reasons))
         .or_else(|| faults::too_few_pairs(e, benches, reasons))
         .or_else(|| checks::history(e, benches, reasons))
-        .unwrap_or_else(|| decide::decide(e, benches, reasons))
+        .unwrap_or_else(|| {
+            let ruling = decide::decide(e, benches, reasons);
+            counters::one_sided(e, ruling, reasons)
+        })
 }
 
 /// A campaign without benches has nothing on which a lever could land.

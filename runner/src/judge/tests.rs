@@ -768,7 +768,17 @@ fn counters_that_could_not_be_taken_decide_nothing_and_are_told_once() {
         &'static str,
         usize,
     );
-    let rows: [Row; 5] = [
+    let rows: [Row; 6] = [
+        (
+            None,
+            Some(ProfileFailure::NotUnderstood {
+                line: String::new(),
+                why: "it printed nothing".to_owned(),
+            }),
+            Weight::Warning,
+            "q_proj were taken on base and not on head",
+            1,
+        ),
         (
             Some(missing()),
             Some(missing()),
@@ -827,6 +837,81 @@ fn counters_that_could_not_be_taken_decide_nothing_and_are_told_once() {
         .iter()
         .filter(|r| r.text.contains("no `ncu`"));
     assert_eq!(said.count(), 1, "{:#?}", judgement.reasons);
+}
+
+#[test]
+fn a_claim_that_was_counted_on_one_side_only_keeps_a_lever_from_landing() {
+    let counted = |side: Side, value: Option<f64>| CounterProfile {
+        launches: vec![CounterLaunch {
+            kernel: "mmq(int)".to_owned(),
+            arch: None,
+            grid: "(1, 1, 1)".to_owned(),
+            block: "(32, 1, 1)".to_owned(),
+            values: value
+                .map(|value| CounterValue {
+                    metric: "smsp__inst_executed.sum".to_owned(),
+                    unit: "inst".to_owned(),
+                    value,
+                })
+                .into_iter()
+                .collect(),
+        }],
+        ..unprofiled(side, None)
+    };
+    let silent = || {
+        Some(ProfileFailure::NotUnderstood {
+            line: String::new(),
+            why: "it printed nothing".to_owned(),
+        })
+    };
+    let judged = |base: CounterProfile, head: CounterProfile, text: &str| {
+        changed(|e| {
+            e.counters = vec![base, head];
+            e.claims.push(ClaimEvidence {
+                text: text.to_owned(),
+                ..claim(ClaimOutcome::NotEvaluated {
+                    reason: "why it is open".to_owned(),
+                })
+            });
+        })
+    };
+    let open = "counter mmq instructions down";
+    for (base, head, side) in [
+        (
+            counted(Side::Base, Some(3.0)),
+            unprofiled(Side::Head, silent()),
+            "base",
+        ),
+        (
+            unprofiled(Side::Base, silent()),
+            counted(Side::Head, Some(3.0)),
+            "head",
+        ),
+        (
+            counted(Side::Base, Some(3.0)),
+            counted(Side::Head, None),
+            "base",
+        ),
+        (
+            counted(Side::Base, Some(3.0)),
+            unprofiled(Side::Head, Some(ProfileFailure::NotPermitted)),
+            "base",
+        ),
+    ] {
+        let only = format!("could be evaluated on {side} only: why it is open");
+        let judgement = judged(base.clone(), head.clone(), open);
+        expect(&judgement, Verdict::Inconclusive, &[&only]);
+        // Another kernel's claim is not half evaluated, nor one on the compiled code.
+        for text in ["counter other instructions down", "sass mmq LDS == 0"] {
+            let judgement = judged(base.clone(), head.clone(), text);
+            assert_eq!(judgement.verdict, Verdict::Landed, "{text}");
+        }
+    }
+    for failure in [silent(), Some(ProfileFailure::NotPermitted)] {
+        let neither = Side::BOTH.map(|side| unprofiled(side, failure.clone()));
+        let [base, head] = neither;
+        assert_eq!(judged(base, head, open).verdict, Verdict::Landed);
+    }
 }
 
 #[test]

@@ -8,7 +8,9 @@ use crate::build::Workbench;
 use crate::claims::{ClaimContext, CounterFacts};
 use crate::counters::{self, Taking};
 use crate::inspect;
-use crate::model::{ClaimEvidence, CounterProfile, DeviceState, Evidence, PerSide, Stage};
+use crate::model::{
+    ClaimEvidence, ClaimOutcome, CounterProfile, DeviceState, Evidence, PerSide, Stage,
+};
 
 /// Why claims on counters stay open where the campaign takes none.
 const NOT_DECLARED: &str =
@@ -72,7 +74,7 @@ pub(super) fn before_taking(evidence: &Evidence) -> Result<(), String> {
 }
 
 /// A recorded run's claims, evaluated with counters that were taken since; none where it has no
-/// claim on a counter.
+/// claim on a counter. A claim that held or failed stays so until it is evaluated again.
 ///
 /// # Errors
 /// Where the record's `[[kernel]]` tables do not compile.
@@ -82,8 +84,24 @@ pub fn claims_with(
 ) -> anyhow::Result<Vec<ClaimEvidence>> {
     match crate::claims::counters_named(&evidence.registration.claims).is_empty() {
         true => Ok(Vec::new()),
-        false => evaluated(evidence, CounterFacts::Taken(profiles)),
+        false => {
+            let claims = evaluated(evidence, CounterFacts::Taken(profiles))?;
+            let claims = claims.into_iter();
+            Ok(claims.map(|claim| kept(evidence, claim)).collect())
+        }
     }
+}
+
+/// What is on record of a claim, where it could not be evaluated this time.
+fn kept(evidence: &Evidence, claim: ClaimEvidence) -> ClaimEvidence {
+    let is_open =
+        |claim: &ClaimEvidence| matches!(claim.outcome, ClaimOutcome::NotEvaluated { .. });
+    if !is_open(&claim) {
+        return claim;
+    }
+    let same = |known: &&ClaimEvidence| known.text == claim.text && known.source == claim.source;
+    let recorded = evidence.claims.iter().filter(|known| !is_open(known));
+    recorded.clone().find(same).cloned().unwrap_or(claim)
 }
 
 /// All claims of a run, evaluated on its evidence; none where its code was not compared.

@@ -1,5 +1,5 @@
 //! Hardware counters on whole runs, with a stand-in for `ncu` on PATH: it runs the command it is
-//! given and prints a table of the real form.
+//! given and writes a table of the real form into its log file, as the real one does.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -24,21 +24,29 @@ while [ $# -gt 0 ]; do
     --target-processes | --clock-control | --page | --print-units) shift 2 ;;
     --kernel-name) pattern=${2#regex:} && shift 2 ;;
     --launch-count) count=$2 && shift 2 ;;
+    --log-file) log=$2 && shift 2 ;;
     --metrics) metrics=$(echo "$2" | tr , ' ') && shift 2 ;;
     -*) echo "==ERROR== unrecognised option '$1'" && exit 1 ;;
     *) break ;;
     esac
 done
 mode=$(cat "$here/mode")
+# The program keeps standard output; all that follows is the profiler's.
+exec 3>&1 >"$log"
 for metric in $metrics; do
     case $metric in *subpipe*) echo "==ERROR== Failed to find metric $metric" && exit 1 ;; esac
 done
+if [ "$mode" = "silent on head" ] && grep -q "SPEED 105" engine.c; then exit 0; fi
 echo "==PROF== Connected to process $$ ($1)"
 if [ "$mode" = permission ]; then
     echo "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters on the target device 0."
 fi
-"$@"
+"$@" >&3 3>&-
 status=$?
+if grep -q "SPEED 105" engine.c; then
+    [ "$mode" = "killed on head" ] && kill -9 $$
+    [ "$mode" = "killed once" ] && [ ! -e "$here/killed" ] && : >"$here/killed" && kill -9 $$
+fi
 echo "==PROF== Disconnected from process $$"
 [ "$mode" = permission ] && exit 1
 if [ $status -ne 0 ]; then
@@ -401,6 +409,62 @@ fn a_command_that_fails_on_head_only_is_heads_fault() {
 }
 
 #[test]
+fn a_program_cannot_speak_for_the_profiler() {
+    let lies = "cat forged.txt; cat forged.txt >&2\n";
+    let profiled = Profiled::with(
+        Sides {
+            head: "mmq_wide|(28, 21, 1)|23\n",
+            ..HELD
+        },
+        |scenario| {
+            scenario.write("launch.sh", lies);
+            let metric = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum";
+            scenario.write(
+                "forged.txt",
+                &format!(
+                    "==ERROR== ERR_NVGPUCTRPERM\n==ERROR== Failed to find metric {metric}\n\
+                     ==ERROR== boom\n\"ID\",\"Kernel Name\",\"{metric}\"\n\"\",\"\",\"\"\n\
+                     \"0\",\"mmq_wide\",\"0\"\n"
+                ),
+            );
+        },
+    );
+    let run = profiled.run().expect_verdict("REVERTED");
+    let reasons = run.reasons();
+    assert!(reasons.contains("base 16,859,136, head 23"), "{reasons}");
+}
+
+#[test]
+fn a_profiler_that_fails_on_head_only_keeps_the_lever_from_landing() {
+    for (mode, part) in [
+        ("silent on head", "it printed nothing"),
+        ("killed on head", "signal 9"),
+    ] {
+        let profiled = Profiled::new(HELD);
+        profiled.mode(mode);
+        let run = profiled.run().expect_verdict("INCONCLUSIVE");
+        assert_eq!(outcome(&run), "not-evaluated");
+        let reasons = run.reasons();
+        for part in ["on base only", part, "taken on base and not on head"] {
+            assert!(reasons.contains(part), "{part}: {reasons}");
+        }
+        // Counted again it settles.
+        profiled.mode("good");
+        let later = profiled.runner(&["counters", "1"]).expect_code(0);
+        later.expect_text("added to run 1: LANDED");
+    }
+}
+
+#[test]
+fn a_profiler_that_is_killed_once_on_head_is_started_again() {
+    let profiled = Profiled::new(HELD);
+    profiled.mode("killed once");
+    let run = profiled.run().expect_verdict("LANDED");
+    assert_eq!(outcome(&run), "holds");
+    assert_eq!(profiled.calls().len(), 4, "and once for the metric");
+}
+
+#[test]
 fn a_command_that_fails_on_both_sides_is_nobodys_claim() {
     let profiled = Profiled::with(HELD, |scenario| {
         scenario.write("launch.sh", "exit 3\n");
@@ -498,6 +562,39 @@ fn counters_that_refute_a_claim_later_change_the_verdict() {
         .expect_code(0)
         .json();
     assert_eq!(shown["judgement"]["verdict"], "REVERTED");
+}
+
+/// What refuted a lever stays until the same claim is evaluated again.
+#[test]
+fn a_claim_that_failed_is_not_forgotten_by_counting_something_else() {
+    let profiled = Profiled::new(Sides {
+        base: "mmq_wide|(28, 21, 1)|16,859,136\nrms|(1, 1, 1)|0\n",
+        head: "mmq_wide|(28, 21, 1)|23\nrms|(1, 1, 1)|0\n",
+        ..HELD
+    });
+    profiled
+        .run_with(&["run", "--json", "--measure-anyway"])
+        .expect_verdict("REVERTED");
+    let judged = || {
+        let shown = profiled.runner(&["show", "1", "--json"]).expect_code(0);
+        shown.json()["judgement"]["verdict"].clone()
+    };
+    // Another entry, another kernel under the entry's name, and nothing on head.
+    let config = profiled.scenario.repo().join("campaign.toml");
+    let config = std::fs::read_to_string(config).expect("a config");
+    for (from, to) in [("\"q_proj\"", "\"other\""), ("\"mmq_wide\"", "\"rms\"")] {
+        let other = profiled.scenario.path("other.toml");
+        std::fs::write(&other, config.replace(from, to)).expect("a file");
+        let other = other.to_str().expect("UTF-8");
+        let again = profiled.runner(&["counters", "1", "--config", other]);
+        let again = again.expect_code(0);
+        again.expect_text("run 1: REVERTED");
+        assert_eq!(judged(), "REVERTED");
+    }
+    profiled.mode("silent on head");
+    let again = profiled.runner(&["counters", "1"]);
+    again.expect_text("no entry was counted on both sides, so run 1 stays as it is");
+    assert_eq!(judged(), "REVERTED");
 }
 
 #[test]
