@@ -116,7 +116,8 @@ pub fn scale_slot(od: u32) -> u32 {
     (od & !15) | (od & 3) << 2 | (od >> 2 & 3)
 }
 
-fn lanes(address: impl Fn(u32) -> u32) -> Lanes {
+/// What each lane of a warp gives.
+pub(crate) fn lanes(address: impl Fn(u32) -> u32) -> Lanes {
     std::array::from_fn(|lane| address(lane as u32))
 }
 

@@ -3,7 +3,10 @@
 //! On a busy SM the hardware counters add arbitration losses to what the layout costs
 //! (docs/h200/README.md), so a counter may lie above its prediction, never below it.
 
-use std::collections::BTreeMap;
+#[path = "common/recorded.rs"]
+mod recorded;
+
+use recorded::counters;
 
 const COUNTERS: &str = include_str!("../../docs/h200/counters.csv");
 const CONFLICTS: &str = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_";
@@ -24,24 +27,9 @@ const PREDICTED: [(&str, &str, u64, u64); 7] = [
     ("5", "scale_read", 0, 0),
 ];
 
-fn counters() -> BTreeMap<(String, String, String), u64> {
-    COUNTERS
-        .lines()
-        .skip(1)
-        .map(|line| {
-            let fields: Vec<&str> = line.split(',').collect();
-            let [step, _, kernel, metric, value] = fields[..] else {
-                panic!("not five fields: {line}");
-            };
-            let key = (step.to_owned(), kernel.to_owned(), metric.to_owned());
-            (key, value.parse().expect("a count"))
-        })
-        .collect()
-}
-
 #[test]
 fn the_hardware_counts_what_the_bank_model_predicts() {
-    let counters = counters();
+    let counters = counters(COUNTERS);
     let get = |step: &str, kernel: &str, metric: String| {
         let key = (step.to_owned(), kernel.to_owned(), metric);
         *counters
@@ -68,7 +56,7 @@ fn the_hardware_counts_what_the_bank_model_predicts() {
 
 #[test]
 fn the_swizzle_removes_exactly_its_wavefronts() {
-    let counters = counters();
+    let counters = counters(COUNTERS);
     let wavefronts = |step: &str| {
         counters[&(
             step.to_owned(),

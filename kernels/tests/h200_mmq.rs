@@ -4,13 +4,15 @@
 //! On a busy SM the hardware counters add arbitration losses to what the layout costs
 //! (`docs/h200/README.md`), so a counter may lie above its prediction, never below it.
 
-use std::collections::BTreeMap;
+#[path = "common/recorded.rs"]
+mod recorded;
 
 use kernels::mmq::layout::{
     Lanes, NARROW_TOKENS, ODS, Pairs, Plane, WARPS, WIDE_TOKENS, act_fragment, act_terms,
     nibble_fragment, pair_loads, weight_fragment, weight_terms,
 };
 use kernels::mmq::{Shape, Tile};
+use recorded::counters;
 use sass::bank::{Access, Cost, wavefronts};
 
 const COUNTERS: &str = include_str!("../../docs/h200/mmq/counters.csv");
@@ -20,20 +22,6 @@ const WAVEFRONTS: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_";
 
 /// Arbitration losses seen on loads, as a share of the wavefronts.
 const LOAD_LOSSES: f64 = 0.002;
-
-fn counters() -> BTreeMap<(String, String, String), u64> {
-    let lines = COUNTERS.lines().skip(1);
-    lines
-        .map(|line| {
-            let fields: Vec<&str> = line.split(',').collect();
-            let [step, _, kernel, metric, value] = fields[..] else {
-                panic!("not five fields: {line}");
-            };
-            let key = (step.to_owned(), kernel.to_owned(), metric.to_owned());
-            (key, value.parse().expect("a count"))
-        })
-        .collect()
-}
 
 /// Adds up what accesses cost.
 #[derive(Default)]
@@ -147,7 +135,7 @@ fn predicted() -> Vec<(&'static str, &'static str, Sum)> {
 
 #[test]
 fn loads_cost_what_their_addresses_say() {
-    let counters = counters();
+    let counters = counters(COUNTERS);
     for (step, kernel, model) in predicted() {
         let get = |metric: &str| {
             let key = (
@@ -187,7 +175,7 @@ fn thousands(n: u64) -> String {
 
 #[test]
 fn the_document_quotes_what_was_counted() {
-    let counters = counters();
+    let counters = counters(COUNTERS);
     for (step, kernel, model) in predicted() {
         let number = step.trim_start_matches("mmq-");
         let key = (
@@ -219,7 +207,7 @@ fn the_model_gives_the_campaigns_figures() {
 
 #[test]
 fn only_the_regions_are_stored_without_conflicts() {
-    let counters = counters();
+    let counters = counters(COUNTERS);
     for (step, layout) in [
         ("mmq-7", Pairs::Slots),
         ("mmq-8", Pairs::QMajor),

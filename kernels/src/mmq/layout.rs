@@ -3,6 +3,7 @@
 //! kernels ([`Plane`], [`Pairs`]); who reads them is not: a lane of an `mma` owns the tokens
 //! `lane / 4` and `lane / 4 + 8` of a group of 16, and the output rows `lane % 4 * 2` and the next.
 
+use crate::layout::lanes;
 pub use crate::layout::{Lanes, Pairs, Plane};
 
 /// Tokens of a block of the wide kernels.
@@ -79,10 +80,6 @@ pub fn nibble_staging(row: u32, granule: u32) -> Lanes {
         let at = row + lane / 4 % 2 * 4 + lane / 8;
         nibble_offset(at, granule + lane % 4)
     })
-}
-
-fn lanes(address: impl Fn(u32) -> u32) -> Lanes {
-    std::array::from_fn(|lane| address(lane as u32))
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
         let presentable = records.present(run).await?;
         let judgement = presentable.judgement();
         progress.note(format!("   {}: {}", judgement.verdict, judgement.headline));
-        stays_possible(run, &records.load(run).await?.evidence)
+        stays_possible(run, &presentable.stored.evidence)
     };
     let finish = async |_: &DemoRepo| {
         live.finish();
