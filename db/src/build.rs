@@ -100,7 +100,10 @@ async fn builds_select(
                   toolchain_id AS "toolchain_id: ToolchainId",
                   machine_id AS "machine_id: MachineId", started_at, wall_ms, failure_json,
                   first_error, log_artifact, report_artifact
-           FROM build WHERE id = ?1 OR key = ?2 ORDER BY id DESC"#,
+           FROM build
+           WHERE id = ?1
+              OR (key = ?2 AND id NOT IN (SELECT build_id FROM bundle_build))
+           ORDER BY id DESC"#,
         id,
         key
     )
@@ -114,17 +117,19 @@ pub async fn build_get(conn: &mut Conn, id: BuildId) -> Result<Option<Build>> {
     Ok(builds_select(conn, Some(id), None).await?.pop())
 }
 
-/// All attempts under a key, the newest first.
+/// All attempts under a key that were made here, the newest first. What came in a bundle is no
+/// build of this machine, whatever key it claims.
 pub async fn builds_by_key(conn: &mut Conn, key: &str) -> Result<Vec<Build>> {
     builds_select(conn, None, Some(key)).await
 }
 
-/// The newest attempt under a key that succeeded and whose outputs and report are all still in
-/// the store.
+/// The newest attempt under a key that was made here and succeeded, and whose outputs and report
+/// are all still in the store.
 pub async fn build_usable(conn: &mut Conn, key: &str) -> Result<Option<Build>> {
     let id = sqlx::query_scalar!(
         r#"SELECT b.id AS "id: BuildId" FROM build b
            WHERE b.key = ? AND b.failure_json IS NULL
+             AND b.id NOT IN (SELECT build_id FROM bundle_build)
              AND NOT EXISTS (SELECT 1 FROM build_output o JOIN artifact a ON a.sha256 = o.artifact
                              WHERE o.build_id = b.id AND a.lost_at IS NOT NULL)
              AND NOT EXISTS (SELECT 1 FROM artifact a

@@ -13,6 +13,7 @@
 
 pub mod artifacts;
 mod build;
+pub mod bundle;
 mod counter;
 mod error;
 mod evidence;

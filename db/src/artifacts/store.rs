@@ -143,6 +143,12 @@ impl Store {
         Ok(content)
     }
 
+    /// Writes the content to `out`; at most `limit` bytes. What was written counts only where this
+    /// succeeds: the content is checked against its name as it is read.
+    pub fn copy_into(&self, sha256: &str, limit: u64, out: &mut dyn Write) -> Result<()> {
+        self.read_into(sha256, limit, out, Path::new("(a bundle)"))
+    }
+
     /// Writes the content to `path`, checked before the file appears there; at most `limit`
     /// bytes. Replaces an existing file. The mode is 755 or 644.
     pub fn get_to_file(&self, sha256: &str, path: &Path, to: &Extract) -> Result<()> {
