@@ -1,6 +1,6 @@
 //! A run's rows from the database.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 use sqlx::AssertSqlSafe;
@@ -46,6 +46,26 @@ pub async fn gather(conn: &mut Conn, run: RunId) -> Result<Vec<Rows>> {
                 table: table.name.to_owned(),
                 rows,
             });
+        }
+    }
+    Ok(found)
+}
+
+/// The contents that rows refer to, each with the tables that do.
+pub async fn contents(
+    conn: &mut Conn,
+    tables: &[Rows],
+) -> Result<BTreeMap<String, BTreeSet<String>>> {
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for table in describe(conn).await? {
+        let rows = tables.iter().filter(|rows| rows.table == table.name);
+        for row in rows.flat_map(|rows| &rows.rows) {
+            for column in table.with_role(Role::Artifact) {
+                if let Some(Value::String(sha256)) = row.get(&column.name) {
+                    let users = found.entry(sha256.clone()).or_default();
+                    users.insert(table.name.to_owned());
+                }
+            }
         }
     }
     Ok(found)

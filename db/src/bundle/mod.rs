@@ -18,7 +18,7 @@ mod references;
 mod schema;
 mod tables;
 
-pub use gather::gather;
+pub use gather::{contents, gather};
 pub use merge::{Incoming, Merged, merge};
 pub use origin::{
     Import, NewImport, absent_original, artifact_absent, import_insert, imports_by_run,

@@ -1,7 +1,6 @@
 //! From where runs came, and what is known of them only by name.
 
-use super::Result;
-use crate::error::Doing as _;
+use crate::error::{Doing as _, Result};
 use crate::{Conn, RunId};
 
 /// An import to store.
@@ -46,7 +45,7 @@ pub async fn import_insert(conn: &mut Conn, run: RunId, new: &NewImport) -> Resu
 
 /// The imports of a run, oldest first; none for a run that was measured here.
 pub async fn imports_by_run(conn: &mut Conn, run: RunId) -> Result<Vec<Import>> {
-    Ok(sqlx::query_as!(
+    sqlx::query_as!(
         Import,
         "SELECT at, bundle_sha256, bundle_schema, writer, brought, judged
          FROM bundle_import WHERE run_id = ? ORDER BY id",
@@ -54,7 +53,7 @@ pub async fn imports_by_run(conn: &mut Conn, run: RunId) -> Result<Vec<Import>> 
     )
     .fetch_all(conn)
     .await
-    .doing("look up where a run came from")?)
+    .doing("look up where a run came from")
 }
 
 /// Notes content that a bundle names and does not bring, where nothing is known of it.
@@ -75,7 +74,7 @@ pub async fn artifact_absent(conn: &mut Conn, sha256: &str, bytes: i64, at: i64)
 
 /// The uuid of the run that a run repeats, where that one is not here.
 pub async fn absent_original(conn: &mut Conn, run: RunId) -> Result<Option<String>> {
-    Ok(sqlx::query_scalar!(
+    sqlx::query_scalar!(
         "SELECT f.uuid FROM run_reference f JOIN run r ON r.id = f.of_row
          WHERE f.of_table = 'run' AND f.of_column = 'replay_of' AND f.of_row = ?
            AND r.replay_of IS NULL",
@@ -83,12 +82,12 @@ pub async fn absent_original(conn: &mut Conn, run: RunId) -> Result<Option<Strin
     )
     .fetch_optional(conn)
     .await
-    .doing("look up a run's original")?)
+    .doing("look up a run's original")
 }
 
 /// The runs of a campaign that repeat runs which are not here.
 pub async fn replays_of_absent(conn: &mut Conn, campaign: &str) -> Result<Vec<RunId>> {
-    Ok(sqlx::query_scalar!(
+    sqlx::query_scalar!(
         r#"SELECT r.id AS "id: RunId" FROM run_reference f JOIN run r ON r.id = f.of_row
            WHERE f.of_table = 'run' AND f.of_column = 'replay_of' AND r.replay_of IS NULL
              AND r.campaign = ?"#,
@@ -96,5 +95,5 @@ pub async fn replays_of_absent(conn: &mut Conn, campaign: &str) -> Result<Vec<Ru
     )
     .fetch_all(conn)
     .await
-    .doing("look up replays whose originals are not here")?)
+    .doing("look up replays whose originals are not here")
 }

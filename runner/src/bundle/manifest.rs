@@ -119,18 +119,29 @@ impl Manifest {
         if !is_hex(&self.run.uuid, 32) {
             return refused("its run's uuid is not 32 hex digits");
         }
-        let words = [&self.writer, &self.run.campaign, &self.run.base, &self.run.head];
+        let words = [
+            &self.writer,
+            &self.run.campaign,
+            &self.run.base,
+            &self.run.head,
+        ];
         if words.iter().any(|word| !is_word(word)) {
             return refused("a name in its manifest is empty, too long, or has control characters");
         }
         let mut tables = BTreeSet::new();
         for table in &self.tables {
-            let known = table.name.bytes().all(|b| b == b'_' || b.is_ascii_lowercase());
+            let known = table
+                .name
+                .bytes()
+                .all(|b| b == b'_' || b.is_ascii_lowercase());
             if !known || table.name.is_empty() || table.name.len() > 60 {
                 return refused("a table's name in its manifest is none");
             }
             if !tables.insert(&table.name) || !is_hex(&table.sha256, 64) {
-                return refused(format!("its manifest lists {} twice, or without a hash", table.name));
+                return refused(format!(
+                    "its manifest lists {} twice, or without a hash",
+                    table.name
+                ));
             }
         }
         let mut contents = BTreeSet::new();
@@ -140,13 +151,18 @@ impl Manifest {
                 return refused("its manifest lists a content twice, or without a hash");
             }
         }
-        if self.left_out.iter().any(|left| i64::try_from(left.bytes).is_err()) {
+        if self
+            .left_out
+            .iter()
+            .any(|left| i64::try_from(left.bytes).is_err())
+        {
             return refused("its manifest gives a size that no content has");
         }
         Ok(())
     }
 
-    fn small_enough(&self, file_bytes: u64) -> Result<()> {
+    /// Whether a bundle of that size is within the limits.
+    pub(super) fn small_enough(&self, file_bytes: u64) -> Result<()> {
         let too_large = |what: String| Err(BundleError::TooLarge(what));
         let sum = |sizes: &mut dyn Iterator<Item = u64>| sizes.fold(0u64, u64::saturating_add);
         let rows = sum(&mut self.tables.iter().map(|table| table.rows));
@@ -166,7 +182,11 @@ impl Manifest {
                 limits::CONTENTS
             ));
         }
-        if let Some(large) = self.artifacts.iter().find(|c| c.bytes > limits::CONTENT_BYTES) {
+        if let Some(large) = self
+            .artifacts
+            .iter()
+            .find(|c| c.bytes > limits::CONTENT_BYTES)
+        {
             return too_large(format!(
                 "a content has {} bytes; at most {} are taken",
                 large.bytes,

@@ -19,8 +19,9 @@ mod tape;
 mod tests;
 mod write;
 
+pub use check::Judged;
 pub use export::{ExportOptions, Exported, default_name, export};
-pub use import::{Imported, Judged, import};
+pub use import::{Imported, import};
 pub use manifest::{About, Manifest};
 pub use read::peek;
 

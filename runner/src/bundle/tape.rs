@@ -36,7 +36,10 @@ pub(super) fn parse(block: &[u8; BLOCK]) -> Option<(String, u64)> {
     if !matches!(block[156], b'0' | 0) || &block[257..262] != b"ustar" || block[345] != 0 {
         return None;
     }
-    let end = block[..100].iter().position(|&byte| byte == 0).unwrap_or(100);
+    let end = block[..100]
+        .iter()
+        .position(|&byte| byte == 0)
+        .unwrap_or(100);
     let name = std::str::from_utf8(&block[..end]).ok()?;
     Some((name.to_owned(), octal(&block[124..136])?))
 }

@@ -11,8 +11,10 @@ mod counters;
 mod decide;
 mod demo;
 mod dirs;
+mod export;
 mod gc;
 mod harness;
+mod import;
 mod index;
 mod init;
 mod inspect;
@@ -73,6 +75,10 @@ enum Command {
     Index(index::Args),
     /// Rebuild and repeat a recorded run from its record.
     Replay(replay::Args),
+    /// Write a run with everything that belongs to it to one file.
+    Export(export::Args),
+    /// Take runs from such files into the record.
+    Import(import::Args),
     /// Remove artefacts and built trees that no kept round needs.
     Gc(gc::Args),
     /// Make the sample campaign's repository and run its rounds.
@@ -134,6 +140,8 @@ async fn dispatch(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Counters(args) => counters::run(args, &context).await,
         Command::Index(args) => index::run(args, &context).await,
         Command::Replay(args) => replay::run(args, &context).await,
+        Command::Export(args) => export::run(args, &context).await,
+        Command::Import(args) => import::run(args, &context).await,
         Command::Gc(args) => gc::run(args, &context).await,
         Command::Demo(args) => demo::run(args, &context).await,
         Command::Harness(args) => harness::run(&args),

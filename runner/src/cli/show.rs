@@ -130,7 +130,7 @@ pub(super) fn list_text(rows: &[(String, TableRow)]) -> String {
 
 /// A campaign's judged rounds, the newest run of each pair of commits.
 pub(super) fn newest_attempts(campaign: &str, rows: Vec<TableRow>) -> Vec<(String, TableRow)> {
-    let is_round = |row: &&TableRow| row.replay_of.is_none();
+    let is_round = |row: &&TableRow| !row.is_replay();
     let rounds = rows.iter().filter(is_round);
     let rounds: Vec<RoundRow> = rounds.filter_map(|row| row.round.clone()).collect();
     let newest = render::newest_attempts(&rounds);
@@ -159,6 +159,7 @@ fn line(campaign: &str, row: &TableRow) -> RunLine {
     RunLine {
         run: match row.replay_of {
             Some(original) => format!("{} (replay of {original})", row.run),
+            None if row.original_is_absent => format!("{} (replay)", row.run),
             None => row.run.to_string(),
         },
         campaign: campaign.to_owned(),
@@ -212,6 +213,7 @@ mod tests {
             run: RunId(run),
             state: db::RunState::Ended,
             replay_of: replay_of.map(RunId),
+            original_is_absent: false,
             subject: "mmq: a lever".to_owned(),
             started_at: crate::model::UnixMillis(0),
             headline: None,

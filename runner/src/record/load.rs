@@ -24,6 +24,10 @@ pub struct StoredRun {
     pub judgement: Option<Judgement>,
     /// Corrections, oldest first.
     pub corrections: Vec<db::Correction>,
+    /// From which bundles it came, oldest first; none for a run that was measured here.
+    pub imports: Vec<db::bundle::Import>,
+    /// The uuid of the run that it repeats, where that one is not here.
+    pub absent_original: Option<String>,
     /// The machine.
     pub machine: serde_json::Value,
     /// The toolchain; null for a campaign without one.
@@ -58,7 +62,11 @@ impl Records {
     /// Loads a run.
     pub async fn load(&self, id: RunId) -> Result<StoredRun> {
         let mut read = self.db.read().await?;
-        let conn: &mut db::Conn = &mut read;
+        self.load_from(&mut read, id).await
+    }
+
+    /// Loads a run as a connection sees it: inside a transaction, for example.
+    pub(crate) async fn load_from(&self, conn: &mut db::Conn, id: RunId) -> Result<StoredRun> {
         let row = db::run_get(conn, id)
             .await?
             .ok_or(RecordError::NoSuchRun(id))?;
@@ -107,6 +115,8 @@ impl Records {
         };
         Ok(StoredRun {
             corrections: db::corrections_by_run(conn, id).await?,
+            imports: db::bundle::imports_by_run(conn, id).await?,
+            absent_original: db::bundle::absent_original(conn, id).await?,
             machine: described(machine),
             toolchain: described(toolchain),
             recipes: PerSide {

@@ -50,10 +50,16 @@ impl Presentable {
             toolchain: &self.toolchain,
             previous_rounds: &self.previous,
             later_rounds: &self.later,
-            replay_of: self.stored.row.replay_of.map(|run| run.to_string()),
+            replay_of: self.original(),
             logs: &self.logs,
             replay_command: &self.replay_command,
         }
+    }
+
+    /// The run that this one repeats: by number, or by uuid where it is not here.
+    fn original(&self) -> Option<String> {
+        let here = self.stored.row.replay_of.map(|run| run.to_string());
+        here.or_else(|| self.stored.absent_original.clone())
     }
 
     /// The view itself.
@@ -85,6 +91,7 @@ impl Presentable {
             "judgement": self.judgement,
             "shown": self.shown(),
             "evidence": self.stored.evidence,
+            "imports": self.stored.imports.iter().map(super::origin::document).collect::<Vec<_>>(),
             "corrections": self.corrections.iter().map(correction_document).collect::<Vec<_>>(),
             "machine": self.stored.machine,
             "toolchain": self.stored.toolchain,
@@ -117,7 +124,10 @@ impl Records {
             judgement,
             run_id: run.to_string(),
             corrections: correction_notes(&stored.corrections),
-            machine: super::describe::machine(&stored.machine),
+            machine: super::origin::with_imports(
+                super::describe::machine(&stored.machine),
+                &stored.imports,
+            ),
             toolchain: super::describe::toolchain(&stored.toolchain),
             previous,
             later,

@@ -18,6 +18,8 @@ pub struct TableRow {
     pub state: db::RunState,
     /// The run it repeats.
     pub replay_of: Option<RunId>,
+    /// Whether the run that it repeats is not here: it came in a bundle.
+    pub original_is_absent: bool,
     /// The head commit's subject.
     pub subject: String,
     /// When it began.
@@ -29,6 +31,11 @@ pub struct TableRow {
 }
 
 impl TableRow {
+    /// Whether it repeats another run, and so is no round.
+    pub fn is_replay(&self) -> bool {
+        self.replay_of.is_some() || self.original_is_absent
+    }
+
     /// The verdict that counts and what it was, or what became of a run without one.
     pub fn outcome(&self) -> String {
         match (&self.round, self.state) {
@@ -64,8 +71,13 @@ impl Records {
         let mut rows = db::campaign_table(conn, campaign, ROWS).await?;
         rows.reverse();
         let mut table = Vec::with_capacity(rows.len());
+        let lone = db::bundle::replays_of_absent(conn, campaign).await?;
         for row in rows {
-            table.push(table_row(conn, row).await?);
+            let original_is_absent = lone.contains(&row.run_id);
+            table.push(TableRow {
+                original_is_absent,
+                ..table_row(conn, row).await?
+            });
         }
         Ok(table)
     }
@@ -79,7 +91,8 @@ impl Records {
     ) -> Result<(Vec<RoundRow>, Vec<RoundRow>)> {
         let mut around = (Vec::new(), Vec::new());
         for row in self.table(campaign).await? {
-            match row.round.filter(|_| row.replay_of.is_none()) {
+            let is_replay = row.is_replay();
+            match row.round.filter(|_| !is_replay) {
                 Some(round) if row.run < run => around.0.push(round),
                 Some(round) if row.run > run => around.1.push(round),
                 _ => {}
@@ -122,6 +135,7 @@ async fn table_row(conn: &mut db::Conn, row: db::CampaignRow) -> Result<TableRow
         run: row.run_id,
         state: row.state,
         replay_of: row.replay_of,
+        original_is_absent: false,
         subject: row.head_subject,
         started_at: UnixMillis(row.started_at),
         headline: row.headline,
