@@ -68,6 +68,8 @@ async fn full() -> World {
     db::correction_insert(&mut tx, run, &correction)
         .await
         .unwrap();
+    let imported = include_str!("rows/0021.sql");
+    sqlx::raw_sql(imported).execute(&mut *tx).await.unwrap();
     tx.commit().await.unwrap();
     world
 }
@@ -166,6 +168,26 @@ async fn every_evidence_table_refuses_update_delete_and_replace() {
             format!("DELETE FROM {table}"),
             format!("INSERT OR REPLACE INTO {table} SELECT * FROM {table}"),
         ] {
+            let refused = attempt(&world, sql.clone()).await.expect_err(&sql);
+            assert!(refused.contains("append-only"), "{sql}: {refused}");
+        }
+    }
+}
+
+/// The triggers on `run` name its columns: a column that is added later must be among them.
+#[tokio::test]
+async fn no_column_of_a_run_can_be_changed() {
+    let world = full().await;
+    let mut conn = world.db.read().await.unwrap();
+    let columns: Vec<String> = sqlx::query_scalar("SELECT name FROM pragma_table_info('run')")
+        .fetch_all(&mut *conn)
+        .await
+        .unwrap();
+    drop(conn);
+    assert!(columns.len() > 10, "{columns:?}");
+    for column in columns {
+        for value in [&*column, "id"] {
+            let sql = format!("UPDATE run SET {column} = {value}");
             let refused = attempt(&world, sql.clone()).await.expect_err(&sql);
             assert!(refused.contains("append-only"), "{sql}: {refused}");
         }
