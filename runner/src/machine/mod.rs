@@ -7,8 +7,10 @@ mod device;
 mod environment;
 mod gpu;
 mod lock;
+mod nvml;
 
 pub use device::{device_state, lock_device};
 pub use environment::Environment;
 pub use gpu::Gpu;
 pub use lock::{HeldLock, Holder, LockError};
+pub use nvml::{GpuMemory, GpuProcess, NvmlError, NvmlGpu};
