@@ -5,6 +5,7 @@
 
 pub mod clocks;
 mod device;
+pub mod drain;
 mod environment;
 mod gpu;
 mod lock;
