@@ -3,6 +3,7 @@
 //! Reads what the system tells about itself; must not change anything but lock files, and must
 //! not report a reading that is not there as zero.
 
+pub mod canary;
 pub mod clocks;
 mod device;
 pub mod drain;
