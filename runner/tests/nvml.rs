@@ -4,6 +4,7 @@
 //! with the one ignored test that is its body.
 
 #[path = "support/nvml.rs"]
+#[expect(dead_code, reason = "each test program uses its part of the support")]
 mod support;
 
 use runner::machine::{GpuMemory, NvmlError, NvmlGpu};

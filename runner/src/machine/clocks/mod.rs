@@ -18,4 +18,5 @@ mod marker;
 pub(super) use decide::listed;
 pub use decide::{Choice, Facts, decide};
 pub use guardian::{Guard, guard};
-pub use lock::{ClockLock, LockRequest, Restored, request, restore_left_behind};
+pub use lock::{ClockLock, Left, LockRequest, Restored, left_behind, request, restore_left_behind};
+pub use marker::Mark;
