@@ -13,6 +13,7 @@
 
 pub mod artifacts;
 mod build;
+mod canary;
 mod counter;
 mod error;
 mod evidence;
@@ -27,6 +28,7 @@ mod run;
 mod sample;
 
 pub use build::*;
+pub use canary::*;
 pub use counter::*;
 pub use error::{Error, Result};
 pub use evidence::*;

@@ -12,7 +12,7 @@
 //! 6. a verified revert: REVERTED; identical machine code: NO CHANGE
 //! 7. claims that fail, those on counters included: REVERTED; gates: BROKEN, or ENV-INVALID where base does not pass either
 //! 8. no device: NOT MEASURED
-//! 9. too few pairs, or a base outside its history: ENV-INVALID
+//! 9. too few pairs, a canary outside its band, or a base outside its history: ENV-INVALID
 //! 10. what the benches say: LANDED, LANDED (sub-bar), REVERTED, INCONCLUSIVE; INCONCLUSIVE instead
 //!     of landing where a claim on a counter could be evaluated on one side only
 //!
@@ -21,6 +21,7 @@
 //! and take their places after 7.
 
 mod benches;
+mod canary;
 mod checks;
 mod code;
 mod counters;
@@ -114,6 +115,7 @@ fn rule(evidence: &Evidence, benches: &[BenchJudgement], reasons: &mut Reasons) 
         .or_else(|| established::no_device(e, reasons))
         .or_else(|| no_bench(e, reasons))
         .or_else(|| faults::too_few_pairs(e, benches, reasons))
+        .or_else(|| canary::drift(e, reasons))
         .or_else(|| checks::history(e, benches, reasons))
         .unwrap_or_else(|| {
             let ruling = decide::decide(e, benches, reasons);
@@ -140,6 +142,7 @@ fn remarks(
 ) {
     checks::too_equal(evidence, benches, reasons);
     counters::remarks(evidence, reasons);
+    canary::remarks(evidence, ruling, reasons);
     for note in &evidence.notes {
         reasons.note(note.clone());
     }

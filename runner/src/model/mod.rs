@@ -8,12 +8,14 @@ mod evidence;
 mod ids;
 mod registration;
 mod verdict;
+mod window;
 
 pub use counters::*;
 pub use evidence::*;
 pub use ids::*;
 pub use registration::*;
 pub use verdict::*;
+pub use window::*;
 
 /// Version of every JSON document the runner writes (`"schema": 1`).
 pub const SCHEMA_VERSION: u32 = 1;
