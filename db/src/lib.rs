@@ -25,6 +25,7 @@ mod judgement;
 mod open;
 mod run;
 mod sample;
+mod sample_state;
 
 pub use build::*;
 pub use counter::*;
@@ -38,6 +39,7 @@ pub use judgement::*;
 pub use open::{APPLICATION_ID, Db, Snapshot, Tx};
 pub use run::*;
 pub use sample::*;
+pub use sample_state::*;
 
 /// A connection to the database. [`Tx`] and [`Snapshot`] dereference to it.
 pub type Conn = sqlx::SqliteConnection;

@@ -8,6 +8,7 @@ use crate::model::{
 use crate::stats::{CONFIDENCE, SMALLEST_WORTHWHILE, effect, median, pair_effect};
 
 use super::looks;
+use super::rejection::rejected_pair;
 
 /// Every bench of the config, targets first.
 pub(super) fn judge_all(evidence: &Evidence) -> Vec<BenchJudgement> {
@@ -85,7 +86,8 @@ fn leave_out_settled(evidence: &Evidence, all: &mut [BenchJudgement]) {
 }
 
 /// The valid pairs among a bench's samples as (base, head), in order. A pair is valid when both of
-/// its places have a value, from the first attempt or its repetition; throw-aways never count.
+/// its places have a value, from the first attempt or its repetition, and the machine's state
+/// does not speak against it; throw-aways never count.
 pub(super) fn valid_pairs(samples: &[Sample]) -> Vec<(f64, f64)> {
     let value = |side: Side, pair: u32| {
         samples
@@ -94,7 +96,9 @@ pub(super) fn valid_pairs(samples: &[Sample]) -> Vec<(f64, f64)> {
             .find_map(|s| s.value.filter(|v| v.is_finite() && *v > 0.0))
     };
     (0..begun_pairs(samples))
-        .filter_map(|pair| Some((value(Side::Base, pair)?, value(Side::Head, pair)?)))
+        .filter_map(|pair| Some((pair, value(Side::Base, pair)?, value(Side::Head, pair)?)))
+        .filter(|(pair, ..)| rejected_pair(samples, *pair).is_none())
+        .map(|(_, base, head)| (base, head))
         .collect()
 }
 

@@ -115,6 +115,7 @@ fn sample(side: Side, role: SampleRole, pair: u32, value: Option<f64>) -> Sample
         inner: Vec::new(),
         failure: value.is_none().then_some(Failure::Signal { signal: 11 }),
         log: None,
+        state: None,
     }
 }
 

@@ -8,6 +8,7 @@ mod environment;
 mod gpu;
 mod lock;
 mod nvml;
+pub mod sensors;
 
 pub use device::{device_state, lock_device};
 pub use environment::Environment;

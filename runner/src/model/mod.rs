@@ -6,12 +6,14 @@
 mod counters;
 mod evidence;
 mod ids;
+mod machine_state;
 mod registration;
 mod verdict;
 
 pub use counters::*;
 pub use evidence::*;
 pub use ids::*;
+pub use machine_state::*;
 pub use registration::*;
 pub use verdict::*;
 
