@@ -257,6 +257,7 @@ fn config() -> Config {
         counters: vec![],
         claims: vec![],
         protocol: Protocol::Pairs(5),
+        machine: config::Machine::default(),
         environment: config::Environment::default(),
         limits: config::Limits {
             output_bytes: 1 << 20,

@@ -6,33 +6,15 @@
 #[path = "support/nvml.rs"]
 mod support;
 
-use std::process::Command;
-
 use runner::machine::{GpuMemory, NvmlError, NvmlGpu};
 use support::{Nvml, UUID};
-
-/// Runs the body of a case with the stand-in; gives its output.
-fn body(nvml: &Nvml, name: &str) {
-    let program = std::env::current_exe().expect("this program");
-    let output = nvml
-        .on(&mut Command::new(program))
-        .args([name, "--exact", "--ignored", "--nocapture"])
-        .output()
-        .expect("this program starts");
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success() && said.contains("1 passed"),
-        "{said}\n{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-}
 
 #[test]
 fn readings_come_through() {
     let nvml = Nvml::idle();
     nvml.add("compute", "1 734003200");
     nvml.add("compute", "4000000 -1");
-    body(&nvml, "child_reads_everything");
+    nvml.run("child_reads_everything");
 }
 
 #[test]
@@ -67,7 +49,7 @@ fn what_is_not_told_is_not_zero() {
         nvml.remove(key);
     }
     nvml.set("error.nvmlDeviceSetGpuLockedClocks", "4");
-    body(&nvml, "child_reads_little");
+    nvml.run("child_reads_little");
 }
 
 #[test]
@@ -90,7 +72,7 @@ fn child_reads_little() {
 fn a_device_that_is_lost_says_so() {
     let nvml = Nvml::idle();
     nvml.set("gone_after", "8");
-    body(&nvml, "child_loses_the_device");
+    nvml.run("child_loses_the_device");
 }
 
 #[test]
@@ -108,7 +90,7 @@ fn child_loses_the_device() {
 #[test]
 fn locks_are_set_and_taken_away() {
     let nvml = Nvml::idle();
-    body(&nvml, "child_locks_and_resets");
+    nvml.run("child_locks_and_resets");
     assert_eq!(nvml.changes(), ["lock 1590", "reset 0"]);
     assert_eq!(nvml.get("locked").as_deref(), Some("0"));
 }
@@ -126,7 +108,7 @@ fn child_locks_and_resets() {
 fn without_a_driver_there_is_an_ordinary_error() {
     let nvml = Nvml::idle();
     nvml.set("error.nvmlInit_v2", "9");
-    body(&nvml, "child_finds_no_driver");
+    nvml.run("child_finds_no_driver");
 }
 
 #[test]

@@ -201,6 +201,7 @@ fn config_of(command: &str) -> Config {
         counters: vec![],
         claims: vec![],
         protocol: Protocol::Pairs(5),
+        machine: config::Machine::default(),
         environment: config::Environment::default(),
         limits: config::Limits {
             output_bytes: 1 << 20,

@@ -12,6 +12,7 @@ mod decide;
 mod demo;
 mod dirs;
 mod gc;
+mod guard;
 mod harness;
 mod index;
 mod init;
@@ -79,6 +80,9 @@ enum Command {
     Demo(demo::Args),
     /// Serve the sample campaign's kernels by JSON lines on stdin and stdout.
     Harness(harness::Args),
+    /// Lock a card's clock until standard input ends.
+    #[command(hide = true)]
+    GuardClocks(guard::Args),
 }
 
 /// Who acts: as given, else git's `user.name` in the repository, else the system's user.
@@ -137,6 +141,7 @@ async fn dispatch(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Gc(args) => gc::run(args, &context).await,
         Command::Demo(args) => demo::run(args, &context).await,
         Command::Harness(args) => harness::run(&args),
+        Command::GuardClocks(args) => Ok(guard::run(args)),
     }
 }
 

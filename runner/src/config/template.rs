@@ -7,6 +7,7 @@ use std::fmt::Write;
 
 use super::commands::{cmake_command, is_plain, make_note, nvcc_command};
 use super::detect::{Found, Recipe};
+use super::machine::DEFAULT_DRAIN_S;
 use super::parse::PINNED_CUDA;
 use crate::stats::SMALLEST_WORTHWHILE;
 
@@ -326,6 +327,14 @@ fn rest(text: &mut String) {
 #[protocol]
 #sequential = true
 #smallest_worthwhile = \"{SMALLEST_WORTHWHILE}%\"
+
+# The machine (docs/machine-control.md): how long a device that others use is waited for, and the
+# canary, a fixed work before and after every window. Clocks are locked only where asked for.
+#[machine]
+#lock_clocks = true
+#sm_clock = 1500
+#drain_s = {DEFAULT_DRAIN_S}
+#canary = true
 
 # Commands see PATH, the locale and what the runner sets, and nothing else, but for these. Names
 # that look like secrets are refused.

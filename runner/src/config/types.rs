@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::machine::Machine;
 use crate::model::{Bar, Better};
 
 /// A whole `campaign.toml`, checked.
@@ -35,6 +36,9 @@ pub struct Config {
     pub claims: Vec<String>,
     /// `[protocol]`.
     pub protocol: Protocol,
+    /// `[machine]`. Left out where it says nothing, as `counters` is.
+    #[serde(default, skip_serializing_if = "Machine::is_default")]
+    pub machine: Machine,
     /// `[environment]`.
     pub environment: Environment,
     /// `[limits]`.

@@ -193,6 +193,7 @@ fn lever(effects: &[f64]) -> Evidence {
         },
         benches: vec![pairs("prefill", effects)],
         counters: Vec::new(),
+        window: crate::model::Window::default(),
         faults: Vec::new(),
         notes: Vec::new(),
         interrupted: false,

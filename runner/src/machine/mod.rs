@@ -3,6 +3,7 @@
 //! Reads what the system tells about itself; must not change anything but lock files, and must
 //! not report a reading that is not there as zero.
 
+pub mod clocks;
 mod device;
 mod environment;
 mod gpu;

@@ -186,6 +186,7 @@ pub(crate) fn config(benches: Vec<Bench>) -> Config {
         counters: Vec::new(),
         claims: Vec::new(),
         protocol: Protocol::Pairs(3),
+        machine: crate::config::Machine::default(),
         environment: Environment::default(),
         limits: Limits {
             output_bytes: 1 << 20,

@@ -452,6 +452,9 @@ pub struct Evidence {
     /// What a profiler counted; empty where nothing was profiled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<super::CounterProfile>,
+    /// What was done about the machine around the window.
+    #[serde(default, skip_serializing_if = "super::Window::is_empty")]
+    pub window: super::Window,
     /// Faults outside single gates and samples.
     pub faults: Vec<Fault>,
     /// What a reader should know about how the run was set up: where the config came from, what of

@@ -9,6 +9,7 @@ mod ids;
 mod machine_state;
 mod registration;
 mod verdict;
+mod window;
 
 pub use counters::*;
 pub use evidence::*;
@@ -16,6 +17,7 @@ pub use ids::*;
 pub use machine_state::*;
 pub use registration::*;
 pub use verdict::*;
+pub use window::*;
 
 /// Version of every JSON document the runner writes (`"schema": 1`).
 pub const SCHEMA_VERSION: u32 = 1;

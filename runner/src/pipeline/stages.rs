@@ -48,6 +48,7 @@ pub(super) fn first_evidence(prepared: &Prepared, device: DeviceState) -> Eviden
         device,
         benches: Vec::new(),
         counters: Vec::new(),
+        window: crate::model::Window::default(),
         faults: Vec::new(),
         notes: prepared.notes.clone(),
         interrupted: false,

@@ -82,6 +82,7 @@ impl Records {
                 .await?
                 .unwrap_or_else(unknown_device),
             benches: load_benches(conn, &row, base_key.as_deref()).await?,
+            window: crate::model::Window::default(),
             faults: load_faults(conn, id).await?,
             notes: load_notes(conn, id).await?,
             interrupted: row.state == db::RunState::Interrupted,

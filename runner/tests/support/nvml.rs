@@ -111,6 +111,33 @@ impl Nvml {
         text.lines().map(str::to_owned).collect()
     }
 
+    /// The folder that tests may use for locks.
+    pub fn locks(&self) -> PathBuf {
+        self.folder.path().join("locks")
+    }
+
+    /// This test program again, with an ignored test that is the body of a case: a library is
+    /// found when a process starts. `ROUNDHOUSE_LOCKS` names the folder for locks.
+    pub fn body(&self, test: &str) -> Command {
+        let program = std::env::current_exe().expect("this program");
+        let mut command = Command::new(program);
+        self.on(&mut command)
+            .env("ROUNDHOUSE_LOCKS", self.locks())
+            .args([test, "--exact", "--ignored", "--nocapture"]);
+        command
+    }
+
+    /// Runs the body of a case to its end, which must be a good one.
+    pub fn run(&self, test: &str) {
+        let output = self.body(test).output().expect("this program starts");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            output.status.success() && said.contains("1 passed"),
+            "{said}\n{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+
     /// Makes a program find the stand-in, and only it.
     pub fn on<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         command
