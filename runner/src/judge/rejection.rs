@@ -180,7 +180,8 @@ pub(super) fn causes(state: &SampleState) -> Vec<(Cause, String)> {
     if let (Some(most), Some(load)) = (state.held_to.foreign_cpu, during.foreign_cpu)
         && load > most
     {
-        let text = format!("other processes used {load:.2} processors, over the limit of {most}");
+        let load = beside(load, most);
+        let text = format!("other processes used {load} processors, over the limit of {most}");
         found.push((Cause::ForeignLoad, text));
     }
     found
@@ -217,17 +218,31 @@ fn users_words(users: &[GpuUser]) -> String {
     if users.len() > NAMED {
         names.push(format!("{} more", users.len() - NAMED));
     }
-    let noun = if users.len() == 1 { "process" } else { "processes" };
+    let noun = if users.len() == 1 {
+        "process"
+    } else {
+        "processes"
+    };
     format!("foreign {noun} {}", list(&names))
 }
 
 fn apart(base: &Sample, head: &Sample) -> Option<Found> {
-    let difference = (temperature(base.state.as_ref()?)? - temperature(head.state.as_ref()?)?).abs();
+    let difference =
+        (temperature(base.state.as_ref()?)? - temperature(head.state.as_ref()?)?).abs();
     (difference > APART_C).then(|| Found {
         cause: Cause::TemperaturesApart,
         side: None,
-        text: format!("temperatures {difference:.0} °C apart"),
+        text: format!("temperatures {} °C apart", beside(difference, APART_C)),
     })
+}
+
+/// A value without the digits that say nothing, on the side of the limit on which it is.
+fn beside(value: f64, limit: f64) -> String {
+    let text = numbers::value_beside(value, &[limit]);
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
 }
 
 /// The GPU's temperature while a sample was taken: the highest, or that before and after where
@@ -262,14 +277,19 @@ pub fn too_many_rejected(samples: &[Sample]) -> Option<String> {
 /// `7 hardware slowdown, 2 foreign process`, the most frequent first.
 pub fn counted(rejected: &[RejectedPair]) -> String {
     let causes = by_cause(rejected).into_iter();
-    let words: Vec<String> = causes.map(|(cause, n)| format!("{n} {}", cause.word())).collect();
+    let words: Vec<String> = causes
+        .map(|(cause, n)| format!("{n} {}", cause.word()))
+        .collect();
     words.join(", ")
 }
 
 /// Each pair under its first cause.
 fn by_cause(rejected: &[RejectedPair]) -> Vec<(Cause, usize)> {
     let mut counts: Vec<(Cause, usize)> = Vec::new();
-    for cause in rejected.iter().filter_map(|pair| Some(pair.found.first()?.cause)) {
+    for cause in rejected
+        .iter()
+        .filter_map(|pair| Some(pair.found.first()?.cause))
+    {
         match counts.iter_mut().find(|(known, _)| *known == cause) {
             Some((_, n)) => *n += 1,
             None => counts.push((cause, 1)),
@@ -282,7 +302,12 @@ fn by_cause(rejected: &[RejectedPair]) -> Vec<(Cause, usize)> {
 /// Whether one side's state caused so many more rejections than the other's that what is left is
 /// a choice: the reason in words.
 fn uneven(rejected: &[RejectedPair]) -> Option<String> {
-    let of = |side| rejected.iter().filter(|pair| pair.side() == Some(side)).count();
+    let of = |side| {
+        rejected
+            .iter()
+            .filter(|pair| pair.side() == Some(side))
+            .count()
+    };
     let (base, head) = (of(Side::Base), of(Side::Head));
     let p = fair_coin(u32::try_from(base).ok()?, u32::try_from(head).ok()?);
     (p < UNEVEN).then(|| {
@@ -299,7 +324,9 @@ pub(super) fn window(evidence: &Evidence, reasons: &mut Reasons) -> Option<Rulin
     let mut sentences = evidence.benches.iter().filter_map(|bench| {
         let rejected = rejected_pairs(&bench.samples);
         let why = too_many_rejected(&bench.samples).or_else(|| uneven(&rejected))?;
-        let advice = by_cause(&rejected).first().map_or("", |(cause, _)| cause.advice());
+        let advice = by_cause(&rejected)
+            .first()
+            .map_or("", |(cause, _)| cause.advice());
         Some(format!("`{}`: {why}; {advice} and run again", bench.bench))
     });
     let first = sentences.next()?;
@@ -339,14 +366,20 @@ pub(super) fn remarks(evidence: &Evidence, verdict: Verdict, reasons: &mut Reaso
 fn notes(evidence: &Evidence) -> Vec<(String, usize)> {
     let mut found: Vec<(String, String, usize)> = Vec::new();
     let samples = evidence.benches.iter().flat_map(|bench| &bench.samples);
-    for note in samples.filter_map(|s| s.state.as_ref()).flat_map(|s| &s.notes) {
+    for note in samples
+        .filter_map(|s| s.state.as_ref())
+        .flat_map(|s| &s.notes)
+    {
         let kind: String = note.chars().filter(|c| !c.is_ascii_digit()).collect();
         match found.iter_mut().find(|(known, ..)| *known == kind) {
             Some((.., times)) => *times += 1,
             None => found.push((kind, note.clone(), 1)),
         }
     }
-    found.into_iter().map(|(_, text, times)| (text, times)).collect()
+    found
+        .into_iter()
+        .map(|(_, text, times)| (text, times))
+        .collect()
 }
 
 #[cfg(test)]

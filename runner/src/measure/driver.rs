@@ -303,3 +303,7 @@ fn by_bench(config: &Config, mut samples: Vec<Sample>) -> Vec<BenchEvidence> {
 #[cfg(test)]
 #[path = "driver_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "watched_tests.rs"]
+mod watched_tests;

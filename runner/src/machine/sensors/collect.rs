@@ -90,7 +90,11 @@ impl Collector {
     }
 
     fn summary(&self, span_ms: f64, after: &Reading) -> During {
-        let gpu: Vec<&GpuReading> = self.during.iter().filter_map(|(_, r)| r.gpu.as_ref()).collect();
+        let gpu: Vec<&GpuReading> = self
+            .during
+            .iter()
+            .filter_map(|(_, r)| r.gpu.as_ref())
+            .collect();
         let all = || {
             let before_and_after = [&self.before, after].into_iter();
             before_and_after.chain(self.during.iter().map(|(_, reading)| reading))

@@ -71,11 +71,7 @@ impl GpuSensors {
     }
 
     /// Reads all of the device's sensors; `None` where it does not answer any more.
-    pub(super) fn read(
-        &mut self,
-        moment: Moment,
-        absent: &mut Vec<Absent>,
-    ) -> Option<GpuReading> {
+    pub(super) fn read(&mut self, moment: Moment, absent: &mut Vec<Absent>) -> Option<GpuReading> {
         if moment == Moment::Before {
             self.own.forget();
         }

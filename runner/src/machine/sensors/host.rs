@@ -59,11 +59,7 @@ impl HostSensors {
 
     /// Reads; `None` while a launch runs and the last reading is not old enough. What other
     /// processes took is read before and after only: it needs a look at every process.
-    pub(super) fn read(
-        &mut self,
-        moment: Moment,
-        absent: &mut Vec<Absent>,
-    ) -> Option<HostReading> {
+    pub(super) fn read(&mut self, moment: Moment, absent: &mut Vec<Absent>) -> Option<HostReading> {
         let is_fresh = self.read_at.is_some_and(|at| at.elapsed() < DISTANCE);
         if moment == Moment::During && is_fresh {
             return None;
@@ -81,7 +77,10 @@ impl HostSensors {
         if reading.memory_pressure_percent.is_none() {
             absent.push(gone("memory pressure", "this kernel does not tell"));
         }
-        if self.file("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq").is_none() {
+        if self
+            .file("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq")
+            .is_none()
+        {
             absent.push(gone("processor frequency", "this kernel does not tell"));
         }
         if moment != Moment::During {
@@ -196,7 +195,9 @@ fn load(text: &str) -> Option<f64> {
 /// `/proc/pressure/memory`: `some`, over 10 s.
 fn pressure(text: &str) -> Option<f64> {
     let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
-    let average = some.split_whitespace().find_map(|w| w.strip_prefix("avg10="))?;
+    let average = some
+        .split_whitespace()
+        .find_map(|w| w.strip_prefix("avg10="))?;
     average.parse().ok()
 }
 

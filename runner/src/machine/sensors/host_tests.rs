@@ -48,7 +48,9 @@ fn what_others_take_is_all_that_is_in_use_less_our_own() {
     let mut sensors = computer.sensors();
     computer.time([1000, 1000], [1000, 1000], 500);
     let mut absent = Vec::new();
-    let first = sensors.read(Moment::Before, &mut absent).expect("a reading");
+    let first = sensors
+        .read(Moment::Before, &mut absent)
+        .expect("a reading");
     assert_eq!(first.foreign_cpu, None, "nothing to compare with yet");
     // 100 ticks each: one processor all ours, the other a quarter in use by others.
     computer.time([1100, 1025], [1000, 1075], 600);
@@ -72,7 +74,9 @@ fn only_processors_in_use_have_a_frequency() {
     }
     let mut absent = Vec::new();
     computer.time([0, 0], [10, 10], 0);
-    let before = sensors.read(Moment::Before, &mut absent).expect("a reading");
+    let before = sensors
+        .read(Moment::Before, &mut absent)
+        .expect("a reading");
     assert_eq!(before.cpu_mhz, None);
     computer.time([90, 10], [20, 100], 0);
     let after = sensors.read(Moment::After, &mut absent).expect("a reading");
@@ -88,7 +92,10 @@ fn the_other_files_are_read() {
     let pressure = "some avg10=1.25 avg60=0.00 avg300=0.00 total=12\nfull avg10=9.00 avg60=0 x\n";
     computer.write("proc/pressure/memory", pressure);
     for (zone, temperature) in [(0, "41500\n"), (1, "-273200\n"), (2, "56000\n"), (3, "x")] {
-        computer.write(&format!("sys/class/thermal/thermal_zone{zone}/temp"), temperature);
+        computer.write(
+            &format!("sys/class/thermal/thermal_zone{zone}/temp"),
+            temperature,
+        );
     }
     let reading = computer.sensors().read(Moment::Before, &mut Vec::new());
     let reading = reading.expect("a reading");

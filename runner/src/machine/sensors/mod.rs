@@ -5,6 +5,8 @@ mod collect;
 mod gpu;
 mod host;
 mod own;
+#[cfg(test)]
+pub(crate) mod scripted;
 mod watch;
 
 pub use watch::{INTERVAL, Watch};
