@@ -13,7 +13,6 @@ use crate::stats::sequential::{LOOKS, Next, Outcome, Question, Reading, log_perc
 use crate::stats::{coverage, log_effect, median, percent_of_log};
 
 use super::benches::{begun_pairs, role_and_bar, valid_pairs};
-use super::rejection::rejected_pairs;
 
 /// A bench under the sequential protocol.
 #[derive(Debug, Clone, Copy)]
@@ -197,13 +196,10 @@ pub(super) fn shortfall(
         .find(|b| b.bench == judged.bench)
         .map_or(&[][..], |b| &b.samples);
     let begun = begun_pairs(samples);
-    // Those that were rejected have a rule of their own.
-    let rejected = u32::try_from(rejected_pairs(samples).len()).unwrap_or(u32::MAX);
-    let lost = judged.pairs_missing.saturating_sub(rejected);
-    if f64::from(lost) > most_missing * f64::from(begun) {
+    if f64::from(judged.pairs_missing) > most_missing * f64::from(begun) {
         return Some(format!(
-            "`{}` lost {lost} of {begun} that were begun",
-            judged.bench
+            "`{}` lost {} of {begun} that were begun",
+            judged.bench, judged.pairs_missing
         ));
     }
     let wanted = wanted_pairs(

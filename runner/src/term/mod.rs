@@ -6,6 +6,7 @@ pub mod inspect;
 mod layout;
 mod list;
 mod live;
+mod machine;
 mod record;
 mod reporter;
 mod results;
