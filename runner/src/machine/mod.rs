@@ -3,6 +3,7 @@
 //! Reads what the system tells about itself; must not change anything but lock files, and must
 //! not report a reading that is not there as zero.
 
+mod card;
 pub mod clocks;
 mod device;
 mod environment;
@@ -11,6 +12,7 @@ mod lock;
 mod nvml;
 pub mod sensors;
 
+pub use card::{Card, PcieLink};
 pub use device::{device_state, lock_device};
 pub use environment::Environment;
 pub use gpu::Gpu;

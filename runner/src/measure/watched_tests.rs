@@ -266,7 +266,7 @@ async fn two_rejections_are_forgiven_whatever_their_share() {
         of_gpu(gpu)
     };
     let ran = run(&three_pairs(), UNBOUND, script).await;
-    assert_eq!(ran.letters(), "BHbhbhbhhbhb");
+    assert_eq!(ran.letters(), "BHbhbhbhhbbh");
     assert_eq!(ran.rejected().len(), 2);
 }
 

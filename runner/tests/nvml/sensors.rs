@@ -92,6 +92,32 @@ fn child_tells_own_processes_apart() {
     assert_eq!(gpu(&taken).own_memory_bytes, Some(1000));
 }
 
+#[test]
+fn an_xid_error_is_told_once() {
+    let nvml = Nvml::idle();
+    nvml.set("xid", "79");
+    nvml.run("sensors::child_is_told_of_an_xid_error");
+    let nvml = Nvml::idle();
+    nvml.set("error.nvmlDeviceRegisterEvents", "3");
+    nvml.run("sensors::child_is_told_of_none");
+}
+
+#[test]
+#[ignore = "the child process of an_xid_error_is_told_once"]
+fn child_is_told_of_an_xid_error() {
+    let mut sensors = sensors();
+    assert_eq!(gpu(&sensors.read(Moment::During)).xids, Some(vec![79]));
+    assert_eq!(gpu(&sensors.read(Moment::After)).xids, Some(Vec::new()));
+}
+
+#[test]
+#[ignore = "the child process of an_xid_error_is_told_once, on a device that tells of none"]
+fn child_is_told_of_none() {
+    let taken = sensors().read(Moment::During);
+    assert_eq!(gpu(&taken).xids, None);
+    assert!(reason(&taken, "GPU Xid errors").contains("not supported"));
+}
+
 /// A GB10 does not tell its memory; another card neither power nor ECC.
 #[test]
 fn what_a_device_does_not_support_is_absent_with_its_reason() {

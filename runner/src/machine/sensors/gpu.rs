@@ -5,6 +5,7 @@ use nvml_wrapper::bitmasks::device::ThrottleReasons;
 use nvml_wrapper::enum_wrappers::device::{Clock, EccCounter, MemoryError, TemperatureSensor};
 
 use super::own::{Own, Standing};
+use super::xid::Xids;
 use super::{Moment, gone};
 use crate::machine::nvml::{GpuProcess, NvmlError, NvmlGpu};
 use crate::model::{Absent, GpuReading, GpuUser, Throttle};
@@ -12,7 +13,8 @@ use crate::model::{Absent, GpuReading, GpuUser, Throttle};
 /// One device.
 #[derive(Debug)]
 pub(super) struct GpuSensors {
-    gpu: NvmlGpu,
+    gpu: &'static NvmlGpu,
+    xids: Result<Xids, NvmlError>,
     own: Own,
     /// What this device does not support, so that it need not be asked again.
     unsupported: Vec<Absent>,
@@ -61,10 +63,13 @@ impl Asking<'_> {
 }
 
 impl GpuSensors {
-    /// Finds the device.
+    /// Finds the device. The library stays open until the program ends, because events borrow it:
+    /// a run opens it once.
     pub(super) fn open(uuid: &str, own: Own) -> Result<GpuSensors, NvmlError> {
+        let gpu: &'static NvmlGpu = Box::leak(Box::new(NvmlGpu::open(uuid)?));
         Ok(GpuSensors {
-            gpu: NvmlGpu::open(uuid)?,
+            gpu,
+            xids: Xids::of(gpu),
             own,
             unsupported: Vec::new(),
         })
@@ -76,13 +81,18 @@ impl GpuSensors {
             self.own.forget();
         }
         let mut asking = Asking {
-            gpu: &self.gpu,
+            gpu: self.gpu,
             unsupported: &mut self.unsupported,
             absent,
             lost: None,
         };
         let mut reading = clocks(&mut asking);
         condition(&mut asking, &mut reading);
+        let xids = &self.xids;
+        reading.xids = asking.ask("GPU Xid errors", |_| match xids {
+            Ok(xids) => xids.new_ones(),
+            Err(error) => Err(error.clone()),
+        });
         let users = asking.ask("GPU processes", NvmlGpu::compute_processes);
         if let Some(reason) = asking.lost {
             absent.push(gone("GPU", reason));

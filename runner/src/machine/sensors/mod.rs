@@ -8,6 +8,7 @@ mod own;
 #[cfg(test)]
 pub(crate) mod scripted;
 mod watch;
+mod xid;
 
 pub use watch::{INTERVAL, Watch};
 
