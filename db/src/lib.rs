@@ -13,6 +13,7 @@
 
 pub mod artifacts;
 mod build;
+mod canary;
 mod counter;
 mod error;
 mod evidence;
@@ -28,6 +29,7 @@ mod sample;
 mod sample_state;
 
 pub use build::*;
+pub use canary::*;
 pub use counter::*;
 pub use error::{Error, Result};
 pub use evidence::*;

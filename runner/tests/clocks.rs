@@ -3,6 +3,7 @@
 //! The cases that need the library are ignored tests that this program starts again as children.
 
 #[path = "support/nvml.rs"]
+#[expect(dead_code, reason = "each test program uses its part of the support")]
 mod support;
 
 use std::path::{Path, PathBuf};

@@ -6,6 +6,7 @@
 #[path = "nvml/sensors.rs"]
 mod sensors;
 #[path = "support/nvml.rs"]
+#[expect(dead_code, reason = "each test program uses its part of the support")]
 mod support;
 
 use runner::machine::{GpuMemory, NvmlError, NvmlGpu};

@@ -3,6 +3,7 @@
 //! into calls and results into output.
 
 mod campaign;
+mod canary;
 mod check;
 mod compare;
 mod context;
@@ -80,6 +81,9 @@ enum Command {
     Demo(demo::Args),
     /// Serve the sample campaign's kernels by JSON lines on stdin and stdout.
     Harness(harness::Args),
+    /// Time the canary's fixed work once, and print it as JSON.
+    #[command(hide = true)]
+    Canary(canary::Args),
     /// Lock a card's clock until standard input ends.
     #[command(hide = true)]
     GuardClocks(guard::Args),
@@ -141,6 +145,7 @@ async fn dispatch(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Gc(args) => gc::run(args, &context).await,
         Command::Demo(args) => demo::run(args, &context).await,
         Command::Harness(args) => harness::run(&args),
+        Command::Canary(args) => canary::run(&args),
         Command::GuardClocks(args) => Ok(guard::run(args)),
     }
 }

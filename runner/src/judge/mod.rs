@@ -12,8 +12,8 @@
 //! 6. a verified revert: REVERTED; identical machine code: NO CHANGE
 //! 7. claims that fail, those on counters included: REVERTED; gates: BROKEN, or ENV-INVALID where base does not pass either
 //! 8. no device: NOT MEASURED
-//! 9. too many pairs rejected for the machine's state, too few pairs, or a base outside its
-//!    history: ENV-INVALID
+//! 9. too many pairs rejected for the machine's state, too few pairs, a canary outside its band, or
+//!    a base outside its history: ENV-INVALID
 //! 10. what the benches say: LANDED, LANDED (sub-bar), REVERTED, INCONCLUSIVE; INCONCLUSIVE instead
 //!     of landing where a claim on a counter could be evaluated on one side only
 //!
@@ -22,6 +22,7 @@
 //! and take their places after 7.
 
 mod benches;
+mod canary;
 mod checks;
 mod code;
 mod counters;
@@ -117,6 +118,7 @@ fn rule(evidence: &Evidence, benches: &[BenchJudgement], reasons: &mut Reasons) 
         .or_else(|| no_bench(e, reasons))
         .or_else(|| rejection::window(e, reasons))
         .or_else(|| faults::too_few_pairs(e, benches, reasons))
+        .or_else(|| canary::drift(e, reasons))
         .or_else(|| checks::history(e, benches, reasons))
         .unwrap_or_else(|| {
             let ruling = decide::decide(e, benches, reasons);
@@ -144,6 +146,7 @@ fn remarks(
     checks::too_equal(evidence, benches, reasons);
     counters::remarks(evidence, reasons);
     rejection::remarks(evidence, ruling.verdict, reasons);
+    canary::remarks(evidence, ruling, reasons);
     for note in &evidence.notes {
         reasons.note(note.clone());
     }

@@ -167,7 +167,7 @@ fn claim(outcome: ClaimOutcome) -> ClaimEvidence {
 }
 
 /// A clean run of a lever with a bar of +1.5 % and these effects in percent.
-fn lever(effects: &[f64]) -> Evidence {
+pub(super) fn lever(effects: &[f64]) -> Evidence {
     let mut config = fake::config(vec![fake::bench("prefill")]);
     config.protocol = Protocol::Pairs(u32::try_from(effects.len()).expect("few"));
     Evidence {

@@ -64,7 +64,9 @@ impl Card {
                 width: told(&gpu, |device| device.current_pcie_link_width()),
             },
             persistence: told(&gpu, |device| device.is_in_persistent_mode()),
-            ecc: told(&gpu, |device| Ok(device.is_ecc_enabled()?.currently_enabled)),
+            ecc: told(&gpu, |device| {
+                Ok(device.is_ecc_enabled()?.currently_enabled)
+            }),
         })
     }
 
@@ -72,8 +74,15 @@ impl Card {
     pub fn words(&self) -> String {
         let on = |name: &str, is_on: bool| format!("{name} {}", if is_on { "on" } else { "off" });
         let mut parts: Vec<String> = Vec::new();
-        parts.extend(self.vbios.as_ref().map(|version| format!("VBIOS {version}")));
-        parts.extend(self.power_limit_mw.map(|mw| format!("{} W", f64::from(mw) / 1e3)));
+        parts.extend(
+            self.vbios
+                .as_ref()
+                .map(|version| format!("VBIOS {version}")),
+        );
+        parts.extend(
+            self.power_limit_mw
+                .map(|mw| format!("{} W", f64::from(mw) / 1e3)),
+        );
         let link = (self.pcie.generation_max, self.pcie.width_max);
         if let (Some(generation), Some(width)) = link {
             parts.push(format!("PCIe {generation}.0 x{width}"));
@@ -84,9 +93,6 @@ impl Card {
     }
 }
 
-fn told<T>(
-    gpu: &NvmlGpu,
-    ask: impl FnOnce(&mut Device<'_>) -> Result<T, Source>,
-) -> Option<T> {
+fn told<T>(gpu: &NvmlGpu, ask: impl FnOnce(&mut Device<'_>) -> Result<T, Source>) -> Option<T> {
     gpu.ask("asking about the card", ask).ok()
 }

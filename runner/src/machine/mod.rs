@@ -3,9 +3,11 @@
 //! Reads what the system tells about itself; must not change anything but lock files, and must
 //! not report a reading that is not there as zero.
 
+pub mod canary;
 mod card;
 pub mod clocks;
 mod device;
+pub mod drain;
 mod environment;
 mod gpu;
 mod lock;

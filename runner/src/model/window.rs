@@ -78,16 +78,41 @@ pub struct CanaryReading {
     /// What the SM clock was locked at, MHz; only readings under the same lock compare.
     pub locked_mhz: Option<u32>,
     /// The times, or why there are none.
-    pub outcome: Result<CanaryTimes, String>,
+    pub outcome: CanaryOutcome,
 }
 
-/// What earlier windows' canary said, under the same conditions.
+/// How a run of the canary came out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "outcome")]
+pub enum CanaryOutcome {
+    /// It ran.
+    Measured(CanaryTimes),
+    /// It did not.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl CanaryReading {
+    /// The times, where there are any.
+    pub fn times(&self) -> Option<CanaryTimes> {
+        match self.outcome {
+            CanaryOutcome::Measured(times) => Some(times),
+            CanaryOutcome::Failed { .. } => None,
+        }
+    }
+}
+
+/// What the canary said around an earlier window, under the same conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PastCanary {
     /// When the window began.
     pub at: UnixMillis,
-    /// Means of the readings before and after it.
-    pub times: CanaryTimes,
+    /// Before it.
+    pub before: CanaryTimes,
+    /// After it.
+    pub after: CanaryTimes,
 }
 
 /// The canary around a window.

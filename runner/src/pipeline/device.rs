@@ -26,6 +26,7 @@ impl Stages<'_> {
             Ok(lock) => lock,
             Err(error) => return self.fault(Stage::Gates, None, None, &error.into()).await,
         };
+        let card = self.card().await?;
         self.begin(Stage::Gates, None).await?;
         let config = &self.prepared.config;
         let gates = crate::gates::run(config, bench, &mut self.recorder, self.progress).await?;
@@ -43,7 +44,11 @@ impl Stages<'_> {
                 return Ok(());
             }
         }
+        let Some(window) = self.open_window(card).await? else {
+            return Ok(());
+        };
         self.measure(bench).await?;
+        self.close_window(window).await?;
         if counters_first || crate::judge::settled_by_launches(&self.evidence) {
             return Ok(());
         }

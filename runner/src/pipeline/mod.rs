@@ -12,6 +12,7 @@ mod prepare;
 mod profile;
 mod runtime;
 mod stages;
+mod window;
 
 use std::path::PathBuf;
 
@@ -126,6 +127,7 @@ pub async fn execute(
         options,
         seed,
         dirs,
+        runner_exe: runner.path.clone(),
         recorder,
         progress,
     };

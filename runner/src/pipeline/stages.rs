@@ -1,6 +1,6 @@
 //! The stages of a run.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{Options, OwnProgram, Prepared, is_present};
 use crate::build::{BuildError, Workbench, WorkbenchPlan};
@@ -17,6 +17,7 @@ pub(super) struct Stages<'a> {
     pub(super) options: &'a Options,
     pub(super) seed: u64,
     pub(super) dirs: &'a Dirs,
+    pub(super) runner_exe: PathBuf,
     pub(super) recorder: Recorder,
     pub(super) progress: &'a Progress,
 }

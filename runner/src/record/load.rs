@@ -82,7 +82,7 @@ impl Records {
                 .await?
                 .unwrap_or_else(unknown_device),
             benches: load_benches(conn, &row, base_key.as_deref()).await?,
-            window: crate::model::Window::default(),
+            window: super::window::load(conn, &row).await?,
             faults: load_faults(conn, id).await?,
             notes: load_notes(conn, id).await?,
             interrupted: row.state == db::RunState::Interrupted,
@@ -214,7 +214,7 @@ fn unknown_device() -> DeviceState {
     }
 }
 
-async fn document<T: serde::de::DeserializeOwned>(
+pub(super) async fn document<T: serde::de::DeserializeOwned>(
     conn: &mut db::Conn,
     run: RunId,
     name: &'static str,

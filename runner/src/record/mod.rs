@@ -15,6 +15,7 @@ mod present;
 mod recorder;
 mod table;
 mod vault;
+mod window;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -252,7 +252,7 @@ impl Recorder {
         self.document("device", device).await
     }
 
-    async fn document<T: serde::Serialize>(&self, name: &str, value: &T) -> Result<()> {
+    pub(super) async fn document<T: serde::Serialize>(&self, name: &str, value: &T) -> Result<()> {
         let mut tx = self.begin().await?;
         db::run_document_insert(&mut tx, self.run, name, &json(value)).await?;
         Ok(tx.commit().await?)

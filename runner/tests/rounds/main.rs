@@ -14,3 +14,4 @@ mod recorded;
 mod scenario;
 mod sequential;
 mod shown;
+mod window;

@@ -45,17 +45,34 @@ impl Nvml {
     /// An idle device that tells everything.
     pub fn idle() -> Nvml {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/nvml_standin.c");
-        let library = folder.path().join("libnvidia-ml.so.1");
-        let compiled = Command::new("cc")
-            .args(["-std=gnu11", "-O1", "-shared", "-fPIC", "-o"])
-            .args([&library, &source])
-            .status()
-            .expect("cc starts");
-        assert!(compiled.success(), "{} does not compile", source.display());
         let nvml = Nvml { folder };
+        nvml.compile("nvml_standin.c", "libnvidia-ml.so.1");
         nvml.write(&format!("uuid {UUID}\n{IDLE}"));
         nvml
+    }
+
+    /// Puts a stand-in for the CUDA driver beside it, with the same device.
+    pub fn with_cuda(&self) {
+        self.compile("cuda_standin.c", "libcuda.so");
+    }
+
+    fn compile(&self, source: &str, library: &str) {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support");
+        let compiled = Command::new("cc")
+            .args([
+                "-std=gnu11",
+                "-Wall",
+                "-Wextra",
+                "-Werror",
+                "-O1",
+                "-shared",
+                "-fPIC",
+                "-o",
+            ])
+            .args([self.folder.path().join(library), folder.join(source)])
+            .status()
+            .expect("cc starts");
+        assert!(compiled.success(), "{source} does not compile");
     }
 
     fn state(&self) -> PathBuf {

@@ -163,6 +163,26 @@ impl Drop for ClockLock {
     }
 }
 
+/// What is left on a card, seen without changing anything.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Left {
+    /// Nothing that is known of.
+    Nothing,
+    /// A lock that nobody guards.
+    Behind(Mark),
+}
+
+/// Looks for a lock that was left on a card since the machine started; changes nothing.
+pub fn left_behind(locks: &Path, uuid: &str) -> Left {
+    let this_start = marker::boot_id();
+    match marker::look(&marker::path(locks, uuid)) {
+        Ok(Found::LeftBehind(_, mark)) if this_start.is_none_or(|id| id == mark.boot_id) => {
+            Left::Behind(mark)
+        }
+        _ => Left::Nothing,
+    }
+}
+
 /// What became of a lock that an earlier runner had left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Restored {

@@ -15,6 +15,8 @@ mod guardian;
 mod lock;
 mod marker;
 
+pub(super) use decide::listed;
 pub use decide::{Choice, Facts, decide};
 pub use guardian::{Guard, guard};
-pub use lock::{ClockLock, LockRequest, Restored, request, restore_left_behind};
+pub use lock::{ClockLock, Left, LockRequest, Restored, left_behind, request, restore_left_behind};
+pub use marker::Mark;

@@ -24,8 +24,7 @@ impl Xids {
         const DOING: &str = "asking to be told of Xid errors";
         let device = gpu.device()?;
         let events = device.nvml().create_event_set();
-        let events =
-            events.map_err(|error| NvmlError::new(DOING, &error))?;
+        let events = events.map_err(|error| NvmlError::new(DOING, &error))?;
         device
             .register_events(EventTypes::CRITICAL_XID_ERROR, events)
             .map(|events| Xids { events })

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::bench::effect_estimate;
 use crate::judge::rejected_pairs;
 use crate::model::{
-    BenchEvidence, BenchJudgement, During, Finding, Finding, Sample, SampleRole, SampleState, Side, Throttle,
+    BenchEvidence, BenchJudgement, During, Finding, Sample, SampleRole, SampleState, Side, Throttle,
 };
 use crate::numbers::{self, MISSING};
 use crate::stats::median;
@@ -255,7 +255,8 @@ fn memory_difference(
     let mib = (head as f64 - base as f64) / MIB;
     let sign = if mib > 0.0 { "+" } else { "-" };
     let difference = format!("{sign}{:.1} MiB", mib.abs());
-    let is_gain = |b: &&BenchJudgement| matches!(b.finding, Finding::ReachesBar | Finding::BelowBar);
+    let is_gain =
+        |b: &&BenchJudgement| matches!(b.finding, Finding::ReachesBar | Finding::BelowBar);
     let effect = judged.filter(is_gain).and_then(effect_estimate);
     match effect.filter(|effect| *effect > 0.0 && mib > 0.0) {
         Some(effect) => format!("{difference}, {:.1} MiB per percent gained", mib / effect),
