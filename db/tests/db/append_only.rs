@@ -43,6 +43,9 @@ async fn full() -> World {
     db::counter_profiles_insert(&mut tx, run, &[crate::world::profile("base")])
         .await
         .unwrap();
+    db::canary_reading_insert(&mut tx, run, &crate::canary::reading("before", Some(1.0)))
+        .await
+        .unwrap();
     let seq = db::sample_append(&mut tx, run, &sample("base", 0, 1.0))
         .await
         .unwrap();

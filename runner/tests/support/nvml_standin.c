@@ -381,9 +381,10 @@ nvmlReturn_t nvmlDeviceSetGpuLockedClocks(nvmlDevice_t d, unsigned low, unsigned
     if (answer != SUCCESS) return end(fd, answer);
     if (low > high || (number("max_sm_clock", &most) && high > most))
         return end(fd, INVALID_ARGUMENT);
-    store("locked", high);
-    store("sm_clock", high);
+    /* The log first: whoever waits for the state may look at the log then. */
     note("lock", high);
+    store("sm_clock", high);
+    store("locked", high);
     return end(fd, SUCCESS);
 }
 
@@ -392,8 +393,8 @@ nvmlReturn_t nvmlDeviceResetGpuLockedClocks(nvmlDevice_t d) {
     nvmlReturn_t answer;
     int fd = begin("nvmlDeviceResetGpuLockedClocks", &answer);
     if (answer != SUCCESS) return end(fd, answer);
-    store("locked", 0);
     note("reset", 0);
+    store("locked", 0);
     return end(fd, SUCCESS);
 }
 
