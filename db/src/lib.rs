@@ -26,6 +26,7 @@ mod judgement;
 mod open;
 mod run;
 mod sample;
+mod sample_state;
 
 pub use build::*;
 pub use canary::*;
@@ -40,6 +41,7 @@ pub use judgement::*;
 pub use open::{APPLICATION_ID, Db, Snapshot, Tx};
 pub use run::*;
 pub use sample::*;
+pub use sample_state::*;
 
 /// A connection to the database. [`Tx`] and [`Snapshot`] dereference to it.
 pub type Conn = sqlx::SqliteConnection;

@@ -3,6 +3,8 @@
 //! A library is found when a process starts, so each case runs in a child: this program again,
 //! with the one ignored test that is its body.
 
+#[path = "nvml/sensors.rs"]
+mod sensors;
 #[path = "support/nvml.rs"]
 #[expect(dead_code, reason = "each test program uses its part of the support")]
 mod support;

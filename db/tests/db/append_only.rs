@@ -46,7 +46,10 @@ async fn full() -> World {
     db::canary_reading_insert(&mut tx, run, &crate::canary::reading("before", Some(1.0)))
         .await
         .unwrap();
-    db::sample_append(&mut tx, run, &sample("base", 0, 1.0))
+    let seq = db::sample_append(&mut tx, run, &sample("base", 0, 1.0))
+        .await
+        .unwrap();
+    db::sample_state_insert(&mut tx, run, seq, "{}")
         .await
         .unwrap();
     db::judgement_insert(&mut tx, run, &crate::world::judgement("landed"))

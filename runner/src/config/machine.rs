@@ -31,6 +31,10 @@ pub struct Machine {
     pub canary: Option<bool>,
     /// Canary readings from before this time are no history any more.
     pub canary_since: Option<UnixMillis>,
+    /// How many processors others may use on average while a sample is taken; where it is more,
+    /// the pair is rejected. Recorded only where none is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_foreign_cpu: Option<f64>,
 }
 
 impl Default for Machine {
@@ -42,6 +46,7 @@ impl Default for Machine {
             drain_cpu: None,
             canary: None,
             canary_since: None,
+            max_foreign_cpu: None,
         }
     }
 }
@@ -86,6 +91,9 @@ pub(super) fn machine(root: &Section<'_>) -> Machine {
             .and_then(|item| item.positive_or_zero()),
         canary: truth("canary"),
         canary_since: canary_since(&section),
+        max_foreign_cpu: section
+            .get("max_foreign_cpu")
+            .and_then(|item| item.positive_or_zero()),
     }
 }
 

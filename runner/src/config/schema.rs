@@ -143,7 +143,8 @@ table!(
         "drain_s",
         "drain_cpu",
         "canary",
-        "canary_since"
+        "canary_since",
+        "max_foreign_cpu",
     ]
 );
 table!(ENVIRONMENT, "environment", false, ["allow", "set"]);

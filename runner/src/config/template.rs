@@ -335,6 +335,7 @@ fn rest(text: &mut String) {
 #sm_clock = 1500
 #drain_s = {DEFAULT_DRAIN_S}
 #canary = true
+#max_foreign_cpu = 0.5
 
 # Commands see PATH, the locale and what the runner sets, and nothing else, but for these. Names
 # that look like secrets are refused.

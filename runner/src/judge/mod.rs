@@ -12,7 +12,8 @@
 //! 6. a verified revert: REVERTED; identical machine code: NO CHANGE
 //! 7. claims that fail, those on counters included: REVERTED; gates: BROKEN, or ENV-INVALID where base does not pass either
 //! 8. no device: NOT MEASURED
-//! 9. too few pairs, a canary outside its band, or a base outside its history: ENV-INVALID
+//! 9. too many pairs rejected for the machine's state, too few pairs, a canary outside its band, or
+//!    a base outside its history: ENV-INVALID
 //! 10. what the benches say: LANDED, LANDED (sub-bar), REVERTED, INCONCLUSIVE; INCONCLUSIVE instead
 //!     of landing where a claim on a counter could be evaluated on one side only
 //!
@@ -31,6 +32,7 @@ mod faults;
 mod ledger;
 mod looks;
 mod reasons;
+mod rejection;
 mod words;
 
 use crate::model::{BenchJudgement, DecisionAction, Evidence, Judgement, RoundKind, Verdict};
@@ -40,6 +42,7 @@ use reasons::{Reasons, Ruling};
 pub use benches::{in_order, role_and_bar};
 pub use ledger::regressions as ledger_regressions;
 pub use looks::{settles, wanted_pairs};
+pub use rejection::{Cause, RejectedPair, rejected_pair, rejected_pairs, too_many_rejected};
 pub use words::{failure_words, gate_words};
 
 pub(crate) use words::shortened;
@@ -114,6 +117,7 @@ fn rule(evidence: &Evidence, benches: &[BenchJudgement], reasons: &mut Reasons) 
         .or_else(|| code::gates(e, reasons))
         .or_else(|| established::no_device(e, reasons))
         .or_else(|| no_bench(e, reasons))
+        .or_else(|| rejection::window(e, reasons))
         .or_else(|| faults::too_few_pairs(e, benches, reasons))
         .or_else(|| canary::drift(e, reasons))
         .or_else(|| checks::history(e, benches, reasons))
@@ -142,6 +146,7 @@ fn remarks(
 ) {
     checks::too_equal(evidence, benches, reasons);
     counters::remarks(evidence, reasons);
+    rejection::remarks(evidence, ruling.verdict, reasons);
     canary::remarks(evidence, ruling, reasons);
     for note in &evidence.notes {
         reasons.note(note.clone());

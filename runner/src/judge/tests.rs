@@ -8,6 +8,7 @@ use crate::measure::fake;
 use crate::model::*;
 use crate::stats::CONTROL_LAUNCH;
 
+mod rejected;
 mod sequential;
 
 fn sha(digit: char) -> Sha {
@@ -115,6 +116,7 @@ fn sample(side: Side, role: SampleRole, pair: u32, value: Option<f64>) -> Sample
         inner: Vec::new(),
         failure: value.is_none().then_some(Failure::Signal { signal: 11 }),
         log: None,
+        state: None,
     }
 }
 

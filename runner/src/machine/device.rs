@@ -112,6 +112,7 @@ mod tests {
             driver_version: "13.0".into(),
             sm_count: 48,
             memory_bytes: 1,
+            card: None,
         }
     }
 

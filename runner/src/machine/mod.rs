@@ -4,6 +4,7 @@
 //! not report a reading that is not there as zero.
 
 pub mod canary;
+mod card;
 pub mod clocks;
 mod device;
 pub mod drain;
@@ -11,7 +12,9 @@ mod environment;
 mod gpu;
 mod lock;
 mod nvml;
+pub mod sensors;
 
+pub use card::{Card, PcieLink};
 pub use device::{device_state, lock_device};
 pub use environment::Environment;
 pub use gpu::Gpu;

@@ -60,7 +60,7 @@ pub enum NvmlError {
 }
 
 impl NvmlError {
-    fn new(doing: &'static str, error: &Source) -> NvmlError {
+    pub(super) fn new(doing: &'static str, error: &Source) -> NvmlError {
         match error {
             Source::LibloadingError(_)
             | Source::LibraryNotFound

@@ -26,6 +26,7 @@ async fn run_registered(
         registration,
         seed: 1,
         progress: &Progress::silent(),
+        watch: None,
     };
     let evidence = measure(&measurement, launcher, &mut recorder)
         .await

@@ -5,10 +5,11 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use crate::config::{Bench, CommandLine, Config, Harness, Probe};
-use crate::model::{Failure, Sample, UnixMillis};
+use crate::model::{Failure, Sample, SampleState, UnixMillis};
 use crate::process::{Finished, LaunchRequest, Launcher};
 use crate::stats::PlannedLaunch;
 
+use super::driver::Measurement;
 use super::harness::{Client, HarnessError, SampleAnswer, SampleRequest};
 use super::recorder::{Recorder, log_bytes};
 use super::values::{bench_value, json_number, positive};
@@ -22,17 +23,28 @@ struct Outcome {
     output: Vec<u8>,
 }
 
-/// Launches once and stores the output and the sample.
+/// A launch to make.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Attempt<'a> {
+    /// Its place.
+    pub(super) planned: &'a PlannedLaunch,
+    /// The attempt at it, from 1.
+    pub(super) number: u32,
+    /// When the launch before it started.
+    pub(super) after: Option<UnixMillis>,
+}
+
+/// Launches once, with the machine being watched, and stores the output and the sample.
 ///
 /// # Errors
 /// Only what the recorder reports; a launch that fails is a sample with a [`Failure`].
 pub(super) async fn take<L: Launcher, R: Recorder>(
-    config: &Config,
-    planned: &PlannedLaunch,
-    attempt: u32,
+    what: &Measurement<'_>,
+    attempt: Attempt<'_>,
     launcher: &mut L,
     recorder: &mut R,
 ) -> anyhow::Result<Sample> {
+    let (config, planned) = (what.config, attempt.planned);
     let bench = config
         .benches
         .iter()
@@ -44,9 +56,17 @@ pub(super) async fn take<L: Launcher, R: Recorder>(
             )
         })?;
     let now = recorder.now();
+    if let Some(watch) = what.watch {
+        watch.begin().await;
+    }
     let outcome = launch(config, bench, planned, launcher)
         .await
         .unwrap_or_else(|failure| Outcome::not_started(now, failure));
+    let seen = match what.watch {
+        Some(watch) => Some(watch.end().await),
+        None => None,
+    };
+    let state = with_clock(seen, attempt.after, outcome.started_at);
     let log = if outcome.output.is_empty() {
         None
     } else {
@@ -63,16 +83,36 @@ pub(super) async fn take<L: Launcher, R: Recorder>(
         role: planned.role,
         pair: planned.pair,
         slot: planned.slot,
-        attempt,
+        attempt: attempt.number,
         started_at: outcome.started_at,
         wall_ms: outcome.wall.as_secs_f64() * 1e3,
         value,
         inner,
         failure,
         log,
+        state,
     };
     recorder.sample(&sample).await.context("storing a sample")?;
     Ok(sample)
+}
+
+/// The state, with a note where the machine's clock was set back since the launch before. Only
+/// times of day suffer from that: durations come from a clock that never does.
+fn with_clock(
+    state: Option<SampleState>,
+    after: Option<UnixMillis>,
+    started_at: UnixMillis,
+) -> Option<SampleState> {
+    let back_ms = after.map_or(0, |before| before.0.saturating_sub(started_at.0));
+    if back_ms <= 0 {
+        return state;
+    }
+    let mut state = state.unwrap_or_default();
+    state.notes.push(format!(
+        "the machine's clock was set back by at least {back_ms} ms before this launch; durations \
+         are not affected"
+    ));
+    Some(state)
 }
 
 impl Outcome {

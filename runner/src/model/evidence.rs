@@ -308,6 +308,10 @@ pub struct Sample {
     pub failure: Option<Failure>,
     /// The process's output.
     pub log: Option<ArtifactHash>,
+    /// The machine's state meanwhile; `None` where nobody looked, as in records from before
+    /// anybody did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<super::SampleState>,
 }
 
 /// All samples of one bench, and how they were planned.

@@ -6,6 +6,7 @@
 mod counters;
 mod evidence;
 mod ids;
+mod machine_state;
 mod registration;
 mod verdict;
 mod window;
@@ -13,6 +14,7 @@ mod window;
 pub use counters::*;
 pub use evidence::*;
 pub use ids::*;
+pub use machine_state::*;
 pub use registration::*;
 pub use verdict::*;
 pub use window::*;

@@ -2,9 +2,10 @@
 
 use super::stages::Stages;
 use crate::build::Workbench;
+use crate::machine::sensors::{MachineSensors, Watch};
 use crate::machine::{self, Holder};
 use crate::measure::Measurement;
-use crate::model::{DeviceState, Evidence, GateOutcome, Stage};
+use crate::model::{DeviceState, Evidence, GateOutcome, HeldTo, Stage};
 
 impl Stages<'_> {
     /// Gates, counters and benches, with the device to ourselves.
@@ -57,17 +58,38 @@ impl Stages<'_> {
     async fn measure(&mut self, bench: &mut Workbench) -> anyhow::Result<()> {
         let config = &self.prepared.config;
         self.begin(Stage::Measure, None).await?;
+        let watch = self.watch();
         let what = Measurement {
             config,
             registration: &self.prepared.registration,
             seed: self.seed,
             progress: self.progress,
+            watch: watch.as_ref(),
         };
         let benches = crate::measure::measure(&what, bench, &mut self.recorder).await?;
         let taken: usize = benches.iter().map(|bench| bench.samples.len()).sum();
         self.evidence.benches = benches;
         self.end(Stage::Measure, None, format!("{taken} samples"), true);
         Ok(())
+    }
+
+    /// Starts to watch the machine. A system without a thread to spare is measured on unwatched:
+    /// its samples have no state.
+    fn watch(&self) -> Option<Watch> {
+        let sensors = MachineSensors::open(&self.evidence.device, self.recorder.uuid());
+        let held_to = HeldTo {
+            sm_clock_mhz: self.evidence.window.locked_mhz(),
+            foreign_cpu: self.prepared.config.machine.max_foreign_cpu,
+        };
+        match Watch::start(Box::new(sensors), held_to) {
+            Ok(watch) => Some(watch),
+            Err(error) => {
+                self.progress.note(format!(
+                    "the machine is not watched while measuring: {error}"
+                ));
+                None
+            }
+        }
     }
 }
 

@@ -331,8 +331,12 @@ async fn load_benches(
     base_key: Option<&str>,
 ) -> Result<Vec<BenchEvidence>> {
     let mut benches: Vec<BenchEvidence> = Vec::new();
-    for row in db::samples_by_run(conn, run.id).await? {
-        let sample = sample(run.id, row)?;
+    let mut states = db::sample_states_by_run(conn, run.id).await?;
+    for (seq, row) in (0i64..).zip(db::samples_by_run(conn, run.id).await?) {
+        let mut sample = sample(run.id, row)?;
+        if let Some(state) = states.remove(&seq) {
+            sample.state = Some(parse(run.id, "machine state", &state)?);
+        }
         match benches.iter_mut().find(|bench| bench.bench == sample.bench) {
             Some(bench) => bench.samples.push(sample),
             None => benches.push(BenchEvidence {
@@ -369,6 +373,7 @@ fn sample(run: RunId, row: db::Sample) -> Result<Sample> {
             None => None,
         },
         log: row.log_artifact.map(ArtifactHash),
+        state: None,
     })
 }
 

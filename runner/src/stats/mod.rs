@@ -5,12 +5,14 @@
 //! sequential protocol ([`sequential`]: looks at 6, 10, 16, 26 and 44 pairs, with its own order
 //! statistics and stopping rule) is a state machine beside [`effect()`] and [`Schedule`].
 
+mod binomial;
 mod effect;
 mod schedule;
 pub mod sequential;
 mod signed_rank;
 pub mod simulate;
 
+pub use binomial::fair_coin;
 pub use effect::{
     effect, hodges_lehmann, log_effect, median, pair_effect, percent_of_log, walsh_averages,
 };

@@ -7,6 +7,7 @@ mod layout;
 mod list;
 mod live;
 mod model;
+mod machine;
 mod record;
 mod reporter;
 mod results;

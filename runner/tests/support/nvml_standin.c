@@ -15,6 +15,7 @@
  *   ecc_mode, ecc_uncorrected, persistence, mig, pcie_gen, pcie_width, max_pcie_gen, max_pcie_width
  *   memory_total, memory_used, memory_reserved                                bytes
  *   compute PID BYTES, graphics PID BYTES      a process each; BYTES -1: not told
+ *   xid NUMBER             an Xid error that has not been told yet; 0 from then on
  *   locked MHZ             written by lock and reset; 0 where nothing is locked
  *   error.FUNCTION CODE    what a function answers instead, as nvmlReturn_t
  *   gone_after N           after N more calls every answer is GPU_IS_LOST; counted down here
@@ -394,5 +395,47 @@ nvmlReturn_t nvmlDeviceResetGpuLockedClocks(nvmlDevice_t d) {
     if (answer != SUCCESS) return end(fd, answer);
     note("reset", 0);
     store("locked", 0);
+    return end(fd, SUCCESS);
+}
+
+/* Xid errors: `xid NUMBER` is told once and is 0 from then on. */
+typedef struct {
+    nvmlDevice_t device;
+    unsigned long long type, data;
+    unsigned gpu_instance, compute_instance;
+} event_t;
+
+enum { TIMEOUT = 10, XID_EVENT = 8 };
+
+nvmlReturn_t nvmlEventSetCreate(void **set) {
+    nvmlReturn_t answer;
+    int fd = begin("nvmlEventSetCreate", &answer);
+    *set = text;
+    return end(fd, answer);
+}
+
+nvmlReturn_t nvmlEventSetFree(void *set) {
+    (void)set;
+    return SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceRegisterEvents(nvmlDevice_t d, unsigned long long types, void *set) {
+    (void)d, (void)types, (void)set;
+    nvmlReturn_t answer;
+    int fd = begin("nvmlDeviceRegisterEvents", &answer);
+    return end(fd, answer);
+}
+
+nvmlReturn_t nvmlEventSetWait_v2(void *set, event_t *event, unsigned milliseconds) {
+    (void)set, (void)milliseconds;
+    nvmlReturn_t answer;
+    int fd = begin("nvmlEventSetWait_v2", &answer);
+    long long xid;
+    if (answer != SUCCESS) return end(fd, answer);
+    if (!number("xid", &xid) || !xid) return end(fd, TIMEOUT);
+    store("xid", 0);
+    event->device = text;
+    event->type = XID_EVENT;
+    event->data = (unsigned long long)xid;
     return end(fd, SUCCESS);
 }

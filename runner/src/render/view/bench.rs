@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::failure::failure_text;
 use super::looks::{LookView, look_views};
+use super::machine::{MachineView, machine_view};
 use crate::model::{
     BenchEvidence, BenchJudgement, Better, Effect, Finding, Role, Sample, SampleRole, Side,
 };
@@ -48,6 +49,9 @@ pub struct BenchView {
     pub medians_was: Option<String>,
     /// The looks of the sequential protocol, as judged; empty under a fixed one.
     pub looks: Vec<LookView>,
+    /// The machine meanwhile; `None` where nobody watched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineView>,
     /// The raw numbers that count.
     pub raw: BenchNumbers,
     /// Values that are missing, with the reason.
@@ -171,6 +175,7 @@ pub(super) fn bench_view(
         bar_effect,
         coverage: as_judged.map(|e| numbers::coverage(e.coverage)),
         looks: look_views(judged),
+        machine: machine_view(taken, Some(judged)),
         range: finite.map(|e| range_text(&e)),
         positive: positive(judged.finding, judged.pairs_positive, judged.pairs),
         base_median_text: optional(shown.base_median.get()),
@@ -267,6 +272,11 @@ pub(super) fn finite_effect(judged: &BenchJudgement) -> Option<Effect> {
             .iter()
             .all(|v| v.is_finite())
     })
+}
+
+/// The estimate, unless it is none.
+pub(super) fn effect_estimate(judged: &BenchJudgement) -> Option<f64> {
+    finite_effect(judged).map(|effect| effect.estimate)
 }
 
 fn range_text(effect: &Effect) -> String {

@@ -77,6 +77,8 @@ pub struct LeverView {
     pub unjudged: Vec<UnjudgedBench>,
     /// Whether any bench has looks of the sequential protocol.
     pub looks: bool,
+    /// Whether the machine was watched while any bench was measured.
+    pub watched: bool,
     /// Whether the benches' figures decide nothing, because the run was not in order.
     pub figures_void: bool,
     /// The other runs of the same two commits, oldest first.
@@ -192,6 +194,11 @@ pub fn lever_view(input: &LeverInput<'_>) -> LeverView {
         benches,
         unjudged: unjudged_views(input),
         looks: input.judgement.benches.iter().any(|b| !b.looks.is_empty()),
+        watched: input
+            .evidence
+            .benches
+            .iter()
+            .any(|bench| bench.samples.iter().any(|sample| sample.state.is_some())),
         figures_void: not_measured.is_none() && figures_are_void(shown.verdict),
         not_measured,
         headline: shown.headline,

@@ -13,6 +13,7 @@ mod failure;
 mod gates;
 mod lever;
 mod looks;
+mod machine;
 mod pairs;
 mod plot;
 mod rounds;
@@ -33,6 +34,7 @@ pub(crate) use gates::stage_word;
 pub use gates::{ClaimView, ClaimsView, FaultView, FigureView, GateView, GatesView, LogView};
 pub use lever::{Fact, LeverView, ReasonView, RevertView, lever_view};
 pub use looks::LookView;
+pub use machine::{MachineRow, MachineView};
 #[cfg(test)]
 pub(super) use pairs::valid_pair_effects;
 pub use plot::{Plot, plot};

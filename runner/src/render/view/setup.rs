@@ -76,7 +76,14 @@ fn probe_text(probe: &Probe) -> String {
 }
 
 /// What matters most of a machine; `device` stands for all devices.
-pub(super) const MACHINE: [&str; 5] = ["device", "driver", "processor", "system", "fingerprint"];
+pub(super) const MACHINE: [&str; 6] = [
+    "device",
+    "card",
+    "driver",
+    "processor",
+    "system",
+    "fingerprint",
+];
 
 /// What matters most of a toolchain; the host compiler is g++ for nvcc.
 pub(super) const TOOLCHAIN: [&str; 5] = ["source", "nvcc", "nvdisasm", "g++", "fingerprint"];
