@@ -6,6 +6,7 @@
 //! statistics and stopping rule) is a state machine beside [`effect()`] and [`Schedule`].
 
 mod effect;
+pub mod noise;
 mod schedule;
 pub mod sequential;
 mod signed_rank;
