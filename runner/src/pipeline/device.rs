@@ -25,6 +25,9 @@ impl Stages<'_> {
             Ok(lock) => lock,
             Err(error) => return self.fault(Stage::Gates, None, None, &error.into()).await,
         };
+        if self.options.calibration.is_some() {
+            return self.measure(bench).await;
+        }
         self.begin(Stage::Gates, None).await?;
         let config = &self.prepared.config;
         let gates = crate::gates::run(config, bench, &mut self.recorder, self.progress).await?;
@@ -50,7 +53,9 @@ impl Stages<'_> {
     }
 
     async fn measure(&mut self, bench: &mut Workbench) -> anyhow::Result<()> {
-        let config = &self.prepared.config;
+        let narrowed = self.options.calibration.as_ref();
+        let narrowed = narrowed.map(|plan| plan.narrowed(&self.prepared.config));
+        let config = narrowed.as_ref().unwrap_or(&self.prepared.config);
         self.begin(Stage::Measure, None).await?;
         let what = Measurement {
             config,

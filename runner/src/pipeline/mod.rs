@@ -4,6 +4,7 @@
 //! verdict is settled. What a verdict means is decided in [`crate::judge`], how things are done
 //! in the modules called here.
 
+mod calibrate;
 mod code;
 mod counters;
 mod device;
@@ -24,6 +25,7 @@ use crate::progress::Progress;
 use crate::record::{CommitPack, Records, RunId, RunStart};
 use crate::{machine, toolchain};
 
+pub use calibrate::{CalibrationPlan, CalibrationRequest, CalibrationRun, calibrate};
 pub use counters::claims_with;
 pub use prepare::{Prepared, Recipe, prepare};
 pub use profile::{Profiling, profile};
@@ -58,6 +60,8 @@ pub struct Options {
     pub replay_of: Option<RunId>,
     /// What the run is for.
     pub purpose: db::Purpose,
+    /// What a calibration measures; `None` for any other run.
+    pub calibration: Option<CalibrationPlan>,
     /// Build both sides again, also where they are in the cache.
     pub rebuild: bool,
     /// Stored builds to use instead of building.
@@ -144,6 +148,10 @@ pub async fn execute(
     let ended = ended.with_context(|| format!("recording run {run}"))?;
     if ended {
         records.end(run).await?;
+    }
+    // Base against base has no lever to judge.
+    if options.calibration.is_some() {
+        return Ok(run);
     }
     let stored = records.load(run).await?;
     records

@@ -139,6 +139,9 @@ impl Stages<'_> {
             }
             None => return Ok(()),
         };
+        if self.options.calibration.is_some() {
+            return self.against_itself(&mut bench, &toolchain).await;
+        }
         let Some(reports) = self.build_both(&mut bench, &toolchain).await? else {
             return Ok(());
         };

@@ -11,6 +11,7 @@ mod counters;
 mod describe;
 mod find;
 mod load;
+mod noise;
 mod present;
 mod recorder;
 mod table;

@@ -68,6 +68,7 @@ pub async fn replay(
             .any(|b| !b.samples.is_empty()),
         replay_of: Some(original.row.id),
         purpose: original.row.purpose,
+        calibration: None,
         rebuild: stored_builds.is_none(),
         stored_builds,
     };

@@ -6,6 +6,8 @@
 //! statistics and stopping rule) is a state machine beside [`effect()`] and [`Schedule`].
 
 mod effect;
+pub mod forecast;
+pub mod inner;
 pub mod noise;
 mod schedule;
 pub mod sequential;
