@@ -78,6 +78,20 @@ pub async fn noise_profiles(
     Ok(found)
 }
 
+/// The profiles that a calibration made, by bench.
+pub async fn noise_profiles_by_run(conn: &mut Conn, run: RunId) -> Result<Vec<NoiseProfile>> {
+    sqlx::query_as!(
+        NoiseProfile,
+        r#"SELECT run_id AS "run_id: RunId", bench, machine_id AS "machine_id: MachineId",
+                  campaign, what, at, json
+           FROM noise_profile WHERE run_id = ? ORDER BY bench"#,
+        run
+    )
+    .fetch_all(conn)
+    .await
+    .doing("look up a calibration's noise profiles")
+}
+
 /// How a bench's samples are taken in a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BenchPlan {

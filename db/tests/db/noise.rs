@@ -55,6 +55,9 @@ async fn the_newest_profile_of_a_bench_counts() {
     let found = db::noise_profiles(&mut conn, "mmqr").await.unwrap();
     let found: Vec<_> = found.iter().map(|(m, p)| (m.as_str(), p.run_id)).collect();
     assert_eq!(found, [("gb10", newest)]);
+    let own = db::noise_profiles_by_run(&mut conn, newest).await.unwrap();
+    assert_eq!(own.len(), 1);
+    assert!(own[0].json.contains('2'), "{own:?}");
     assert_eq!(db::noise_profiles(&mut conn, "other").await.unwrap(), []);
 }
 

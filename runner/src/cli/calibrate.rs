@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::machine::Environment;
 use crate::numbers::{counted, day};
 use crate::pipeline::{CalibrationPlan, CalibrationRequest, CalibrationRun, calibrate};
-use crate::record::Records;
+use crate::record::{Records, RunId};
 use crate::term::LiveView;
 
 /// Exit statuses and examples, below the options.
@@ -91,7 +91,7 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
     let expectation = expectation(&stored.evidence.config, known);
     let own: Vec<&NoiseRecord> = profiles.iter().filter(|p| p.run == made.run.0).collect();
     if args.json {
-        println!("{:#}", document(&own, &expectation));
+        println!("{:#}", document(&own, Some(&expectation)));
     } else {
         print!("{}", made_text(&made, &own, &expectation));
     }
@@ -157,6 +157,45 @@ fn text_of(profile: &NoiseRecord, expectation: &Expectation) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
+/// A recorded calibration for `runner show`; `None` for any other run.
+pub(super) async fn recorded(
+    records: &Records,
+    run: RunId,
+    json: bool,
+) -> anyhow::Result<Option<String>> {
+    let stored = records.load(run).await?;
+    if stored.row.purpose != db::Purpose::Calibration {
+        return Ok(None);
+    }
+    let profiles = records.noise_by_run(run).await?;
+    if json {
+        let mut document = document(&profiles.iter().collect::<Vec<_>>(), None);
+        document["run"] = crate::record::run_document(&stored.row);
+        document["evidence"] = serde_json::to_value(&stored.evidence)?;
+        return Ok(Some(format!("{document:#}\n")));
+    }
+    let state = match stored.row.state {
+        db::RunState::Ended => "",
+        db::RunState::Open => ": in progress, or killed",
+        db::RunState::Interrupted => ": it was stopped, so it made no profile",
+    };
+    let commit = &stored.evidence.commits.base;
+    let mut out = format!(
+        "calibration of {}, run {run}{state}\n{} {}\n",
+        stored.row.campaign,
+        commit.sha.short(),
+        crate::render::text::one_line(&commit.subject)
+    );
+    for fault in &stored.evidence.faults {
+        out.push_str(&format!("{}\n", fault.message));
+    }
+    for profile in &profiles {
+        let lines = profile_lines(profile);
+        out.push_str(&format!("\n{}\n", lines.join("\n")));
+    }
+    Ok(Some(out))
+}
+
 async fn show(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     let file = match &args.config {
         Some(path) => path.clone(),
@@ -177,7 +216,7 @@ async fn show(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
         .collect();
     let expectation = expectation(&config, known);
     if args.json {
-        println!("{:#}", document(&counting, &expectation));
+        println!("{:#}", document(&counting, Some(&expectation)));
         return Ok(ExitCode::SUCCESS);
     }
     print!("{}", shown_text(&counting, &expectation));
@@ -204,7 +243,7 @@ fn shown_text(counting: &[&NoiseRecord], expectation: &Expectation) -> String {
     out
 }
 
-fn document(profiles: &[&NoiseRecord], expectation: &Expectation) -> serde_json::Value {
+fn document(profiles: &[&NoiseRecord], expectation: Option<&Expectation>) -> serde_json::Value {
     let profiles: Vec<_> = profiles
         .iter()
         .map(|profile| {

@@ -45,6 +45,10 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
             others.join(", ")
         );
     }
+    if let Some(text) = super::calibrate::recorded(&records, found.run, args.json).await? {
+        print!("{text}");
+        return Ok(ExitCode::SUCCESS);
+    }
     let presentable = records.present(found.run).await?;
     print!("{}", presented(&presentable, &args)?);
     Ok(ExitCode::SUCCESS)

@@ -3,6 +3,7 @@
 //! mirror of the repository in the cache and the schema of a database from an older version.
 
 mod host;
+mod noise;
 mod project;
 
 use std::path::{Path, PathBuf};
@@ -99,6 +100,9 @@ pub async fn examine(request: &Request<'_>) -> Vec<Finding> {
         findings.push(host::folder(topic, folder, needed));
     }
     findings.extend(host::database(request.data).await);
+    if let Some(config) = config {
+        findings.extend(noise::noise(config, request).await);
+    }
     findings.push(host::sandbox());
     findings
 }

@@ -8,6 +8,7 @@ mod calibrate;
 mod code;
 mod counters;
 mod device;
+mod expect;
 mod interrupted;
 mod prepare;
 mod profile;
@@ -68,6 +69,13 @@ pub struct Options {
     pub stored_builds: Option<PerSide<crate::model::BuildEvidence>>,
 }
 
+impl Options {
+    /// Whether this is a lever that was not run before.
+    fn is_lever(&self) -> bool {
+        self.purpose == db::Purpose::Lever && self.replay_of.is_none()
+    }
+}
+
 /// Runs a lever; gives the run under which it was recorded.
 ///
 /// Fails only where there is nothing to record: a request that makes no sense, a database or a
@@ -87,7 +95,7 @@ pub async fn run(
 
 /// Runs what is prepared.
 pub async fn execute(
-    prepared: Prepared,
+    mut prepared: Prepared,
     options: &Options,
     records: &Records,
     dirs: &Dirs,
@@ -95,6 +103,11 @@ pub async fn execute(
 ) -> anyhow::Result<RunId> {
     prepared.check()?;
     interrupted::report(records, dirs, progress).await?;
+    let machine = machine::Environment::read();
+    let device = machine::device_state(&prepared.config, &machine);
+    if options.is_lever() && is_present(&device) {
+        expect::announce(&mut prepared, records, &machine.fingerprint, progress).await?;
+    }
     for note in &prepared.notes {
         progress.note(note.clone());
     }
@@ -102,8 +115,6 @@ pub async fn execute(
     let uuid = crate::record::new_uuid();
     let alive = interrupted::Alive::mark(dirs, &uuid)?;
     let toolchain = stages::toolchain(&prepared, &dirs.cache, progress).await;
-    let machine = machine::Environment::read();
-    let device = machine::device_state(&prepared.config, &machine);
     let process = stages::Process {
         dirs,
         uuid: &uuid,

@@ -27,6 +27,7 @@ pub(crate) use describe::facts;
 pub use find::{Reference, Resolved};
 pub use load::StoredRun;
 pub use present::Presentable;
+pub(crate) use present::run_document;
 pub use recorder::{BuildRecord, Inspected, Recorder};
 pub use table::TableRow;
 pub use vault::Vault;

@@ -52,16 +52,32 @@ impl Records {
     pub async fn noise_of(&self, campaign: &str) -> Result<Vec<NoiseRecord>> {
         let mut read = self.db.read().await?;
         let rows = db::noise_profiles(&mut read, campaign).await?;
-        let found = rows.into_iter().filter_map(|(machine, row)| {
-            Some(NoiseRecord {
-                run: row.run_id.0,
-                at: UnixMillis(row.at),
-                machine,
-                noise: parse(row.run_id, "noise profile", &row.json).ok()?,
-                bench: row.bench,
-                what: row.what,
-            })
-        });
-        Ok(found.collect())
+        Ok(rows
+            .into_iter()
+            .filter_map(|(machine, row)| record(machine, row).ok())
+            .collect())
     }
+
+    /// The profiles that a calibration made.
+    pub async fn noise_by_run(&self, run: RunId) -> Result<Vec<NoiseRecord>> {
+        let mut read = self.db.read().await?;
+        let mut found = Vec::new();
+        for row in db::noise_profiles_by_run(&mut read, run).await? {
+            let machine = db::machine_get(&mut read, row.machine_id).await?;
+            let machine = machine.map(|machine| machine.fingerprint);
+            found.push(record(machine.unwrap_or_default(), row)?);
+        }
+        Ok(found)
+    }
+}
+
+fn record(machine: String, row: db::NoiseProfile) -> Result<NoiseRecord> {
+    Ok(NoiseRecord {
+        run: row.run_id.0,
+        at: UnixMillis(row.at),
+        machine,
+        noise: parse(row.run_id, "noise profile", &row.json)?,
+        bench: row.bench,
+        what: row.what,
+    })
 }
