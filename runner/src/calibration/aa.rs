@@ -81,10 +81,7 @@ mod tests {
         let up = of(26, |at| 1.0 + 0.01 * at as f64);
         assert_eq!((up.outcome, up.pairs), (AaOutcome::FalseLanding, 10));
         assert!(up.estimate.is_some_and(|estimate| estimate > 1.0));
-        // One look is too early to call it real, and it is worth nothing.
-        let down = of(26, |at| if at < 6 { 9.0 } else { -9.0 - 0.01 * at as f64 });
-        assert_ne!(down.outcome, AaOutcome::FalseLanding);
-        let noisy = |at: usize| if at % 2 == 0 { 6.0 } else { -5.5 };
+        let noisy = |at: usize| ((at * 7) % 11) as f64 - 4.7;
         assert_eq!(of(26, noisy).outcome, AaOutcome::Unsettled);
         assert_eq!(of(44, noisy).outcome, AaOutcome::Open);
         let none = of(0, |_| 0.0);
@@ -93,9 +90,9 @@ mod tests {
 
     #[test]
     fn a_regression_that_is_not_there_is_named() {
-        // Below zero at the first look already, which never asks whether an effect is real; so it
-        // takes pairs that are open there.
-        let turned = of(44, |at| if at < 6 { 0.8 } else { -3.0 - 0.01 * at as f64 });
+        // The looks at 6 and 10 pairs are left open, and at 16 the whole interval is below zero.
+        let turned = of(44, |at| if at < 5 { 1.0 } else { -9.0 });
         assert_eq!(turned.outcome, AaOutcome::FalseRegression, "{turned:?}");
+        assert_eq!(turned.pairs, 16);
     }
 }

@@ -241,7 +241,10 @@ fn every_key_is_read() {
         })
     );
     assert_eq!(config.benches[2].better, Better::Lower);
-    assert_eq!((config.benches[3].warmup, config.benches[3].inner), (3, 16));
+    assert_eq!(
+        (config.benches[3].warmup, config.benches[3].inner),
+        (3, Some(16))
+    );
     let counters = &config.counters;
     assert_eq!(counters[0].kernels, "^mmq_(wide|nb)");
     assert_eq!((counters[0].launches, counters[0].timeout_s), (3, 900));

@@ -133,6 +133,7 @@ fn pairs(bench: &str, effects: &[f64]) -> BenchEvidence {
         }
     }
     BenchEvidence {
+        plan: None,
         bench: bench.to_owned(),
         samples,
         base_history: Vec::new(),

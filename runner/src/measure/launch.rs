@@ -157,7 +157,7 @@ async fn by_harness<L: Launcher>(
     let request = SampleRequest {
         bench: asked.name,
         warmup: bench.warmup,
-        inner: bench.inner,
+        inner: planned.inner,
         seed: planned.seed,
     };
     let start = Duration::from_secs(asked.harness.start_timeout_s);

@@ -320,6 +320,9 @@ pub struct BenchEvidence {
     pub bench: String,
     /// Every sample, in the order it was taken, throw-aways and failures included.
     pub samples: Vec<Sample>,
+    /// How they were taken; `None` for a command, and in records from before there were plans.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<super::BenchPlan>,
     /// Medians of the base side in earlier runs of the same base build on the same machine,
     /// oldest first.
     pub base_history: Vec<f64>,

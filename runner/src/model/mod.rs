@@ -6,12 +6,14 @@
 mod counters;
 mod evidence;
 mod ids;
+mod plan;
 mod registration;
 mod verdict;
 
 pub use counters::*;
 pub use evidence::*;
 pub use ids::*;
+pub use plan::*;
 pub use registration::*;
 pub use verdict::*;
 

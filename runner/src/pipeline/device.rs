@@ -61,6 +61,7 @@ impl Stages<'_> {
             config,
             registration: &self.prepared.registration,
             seed: self.seed,
+            launches: &self.launches,
             progress: self.progress,
         };
         let benches = crate::measure::measure(&what, bench, &mut self.recorder).await?;

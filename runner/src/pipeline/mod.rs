@@ -10,11 +10,13 @@ mod counters;
 mod device;
 mod expect;
 mod interrupted;
+mod launches;
 mod prepare;
 mod profile;
 mod runtime;
 mod stages;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -63,6 +65,8 @@ pub struct Options {
     pub purpose: db::Purpose,
     /// What a calibration measures; `None` for any other run.
     pub calibration: Option<CalibrationPlan>,
+    /// The timed runs that the repeated run's benches had, where the config does not give them.
+    pub inner: BTreeMap<String, u32>,
     /// Build both sides again, also where they are in the cache.
     pub rebuild: bool,
     /// Stored builds to use instead of building.
@@ -122,6 +126,7 @@ pub async fn execute(
         device: &device,
     };
     let bench = stages::open_workbench(&prepared, options, &toolchain, &process)?;
+    let known = launches::known_launches(&prepared, options, records, &machine.fingerprint).await?;
     let start = RunStart {
         uuid: uuid.clone(),
         config: &prepared.config,
@@ -143,6 +148,7 @@ pub async fn execute(
         prepared: &prepared,
         options,
         seed,
+        launches: known,
         dirs,
         recorder,
         progress,

@@ -16,6 +16,7 @@ pub(super) struct Stages<'a> {
     pub(super) prepared: &'a Prepared,
     pub(super) options: &'a Options,
     pub(super) seed: u64,
+    pub(super) launches: crate::measure::KnownLaunches,
     pub(super) dirs: &'a Dirs,
     pub(super) recorder: Recorder,
     pub(super) progress: &'a Progress,

@@ -337,9 +337,15 @@ async fn load_benches(
             None => benches.push(BenchEvidence {
                 bench: sample.bench.clone(),
                 samples: vec![sample],
+                plan: None,
                 base_history: Vec::new(),
                 past_estimates: Vec::new(),
             }),
+        }
+    }
+    for row in db::bench_plans_by_run(conn, run.id).await? {
+        if let Some(bench) = benches.iter_mut().find(|bench| bench.bench == row.bench) {
+            bench.plan = Some(parse(run.id, "bench plan", &row.json)?);
         }
     }
     for bench in &mut benches {

@@ -2,8 +2,10 @@
 
 use super::convert::{json, parse};
 use super::{Records, Result, RunId, now};
-use crate::calibration::{Calibrated, NoiseRecord, calibrated};
-use crate::model::UnixMillis;
+use crate::calibration::{Calibrated, NoiseRecord, calibrated, what_runs};
+use crate::config::Config;
+use crate::model::{Side, UnixMillis};
+use crate::stats::inner::launch_variance;
 
 impl Records {
     /// Makes the profiles of a calibration that ended, stores them, and gives what came of each
@@ -23,7 +25,7 @@ impl Records {
                 bench: found.bench.clone(),
                 machine_id: row.row.machine_id,
                 campaign: row.row.campaign.clone(),
-                what: crate::calibration::what_runs(config, bench),
+                what: what_runs(config, bench),
                 at: now().0,
                 json: json(noise),
             };
@@ -58,6 +60,37 @@ impl Records {
             .collect())
     }
 
+    /// The variance between the launches of a bench in the newest run that tells it, squared
+    /// percent, and that run; only of runs in which the bench ran the same. The mean of both sides.
+    pub async fn launch_variance(
+        &self,
+        campaign: &str,
+        machine: &str,
+        bench: &str,
+        what: &str,
+    ) -> Result<Option<(f64, i64)>> {
+        let query = db::InnerQuery {
+            campaign: campaign.to_owned(),
+            machine: machine.to_owned(),
+            bench: bench.to_owned(),
+            limit: EARLIER,
+        };
+        let mut read = self.db.read().await?;
+        for run in db::inner_values(&mut read, &query).await? {
+            let Ok(config) = parse::<Config>(run.run_id, "config", &run.config_json) else {
+                continue;
+            };
+            let ran = config.benches.iter().find(|ran| ran.name == bench);
+            if ran.is_none_or(|ran| what_runs(&config, ran) != what) {
+                continue;
+            }
+            if let Some(variance) = variance_of(&run) {
+                return Ok(Some((variance, run.run_id.0)));
+            }
+        }
+        Ok(None)
+    }
+
     /// The profiles that a calibration made.
     pub async fn noise_by_run(&self, run: RunId) -> Result<Vec<NoiseRecord>> {
         let mut read = self.db.read().await?;
@@ -69,6 +102,20 @@ impl Records {
         }
         Ok(found)
     }
+}
+
+/// How many earlier runs of a bench are looked at.
+const EARLIER: u32 = 5;
+
+fn variance_of(run: &db::InnerRun) -> Option<f64> {
+    let of = |side: Side| {
+        let own = run.launches.iter().filter(|(s, _)| s == side.as_str());
+        let values: Vec<Vec<f64>> = own
+            .filter_map(|(_, inner)| serde_json::from_str(inner).ok())
+            .collect();
+        launch_variance(&values)
+    };
+    Some(f64::midpoint(of(Side::Base)?, of(Side::Head)?))
 }
 
 fn record(machine: String, row: db::NoiseProfile) -> Result<NoiseRecord> {

@@ -69,6 +69,7 @@ pub async fn replay(
         replay_of: Some(original.row.id),
         purpose: original.row.purpose,
         calibration: None,
+        inner: planned(&original),
         rebuild: stored_builds.is_none(),
         stored_builds,
     };
@@ -79,6 +80,14 @@ pub async fn replay(
     let comparison = compare(&original, &repeated, outputs);
     records.store_comparison(run, &comparison).await?;
     Ok(Replayed { run, comparison })
+}
+
+/// The timed runs that each bench's launches had.
+fn planned(original: &StoredRun) -> std::collections::BTreeMap<String, u32> {
+    let benches = original.evidence.benches.iter();
+    benches
+        .filter_map(|bench| Some((bench.bench.clone(), bench.plan.as_ref()?.inner)))
+        .collect()
 }
 
 /// What the pipeline needs, from the record.

@@ -49,8 +49,19 @@ pub fn inner_runs(of: &Ingredients) -> Option<u32> {
     Some((wanted.ceil() as u32).clamp(MIN_INNER, MAX_INNER))
 }
 
+/// What the scatter between launches is taken for where it cannot be told from none: this share of
+/// what the runs put into a sample. A variance from some fifty launches has a standard error of a
+/// fifth, so that less than this is not to be seen.
+const TELLABLE: f64 = 0.25;
+
+/// The variance between launches, and at least what could be told from none.
+pub fn at_least(launch_variance: f64, run_variance: f64, runs: u32) -> f64 {
+    launch_variance.max(TELLABLE * run_variance * median_factor(runs))
+}
+
 /// The variance between a side's launches beyond what their runs explain, squared percent, from
-/// the runs' values of launches in the order in which they were made. `None` for too few.
+/// the runs' values of launches in the order in which they were made, and at least what could be told
+/// from none. `None` for too few.
 ///
 /// Neighbours are compared with one another, so that drift counts little, and the median is taken
 /// of the squared differences (.4549 is a chi-square's with one degree of freedom), so that a
@@ -73,8 +84,13 @@ pub fn launch_variance(launches: &[Vec<f64>]) -> Option<f64> {
         .collect();
     let between = median(&squares)? / CHI_SQUARE_MEDIAN;
     let counts: Vec<f64> = usable.iter().map(|inner| inner.len() as f64).collect();
-    let runs = run_variance(usable.iter().map(|inner| inner.as_slice()))?;
-    Some((between - runs * median_factor(median(&counts)? as u32)).max(0.0))
+    let runs = median(&counts)? as u32;
+    let single = run_variance(usable.iter().map(|inner| inner.as_slice()))?;
+    Some(at_least(
+        between - single * median_factor(runs),
+        single,
+        runs,
+    ))
 }
 
 /// The median of a chi-square variable with one degree of freedom.

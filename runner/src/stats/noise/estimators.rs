@@ -151,7 +151,10 @@ pub fn run_variance<'a>(launches: impl Iterator<Item = &'a [f64]>) -> Option<f64
     let each: Vec<f64> = launches
         .filter(|inner| inner.len() >= 2 && inner.iter().all(|v| v.is_finite() && *v > 0.0))
         .map(|inner| {
-            let logs: Vec<f64> = inner.iter().map(|value| 100.0 * value.ln()).collect();
+            let logs: Vec<f64> = inner
+                .iter()
+                .map(|value| 100.0 * (value / inner[0]).ln())
+                .collect();
             let freedom = (inner.len() - 1) as f64;
             variance(&logs) / (1.0 - 2.0 / (9.0 * freedom)).powi(3)
         })
