@@ -24,6 +24,10 @@ pub struct Args {
     #[arg(long)]
     pub keep: bool,
 
+    /// Make the repository and run nothing
+    #[arg(long, requires = "dir")]
+    pub only_repository: bool,
+
     /// Which campaign: `checks`, two small kernels, or `mmq`, the matrix products of a 7B model
     #[arg(long, value_name = "NAME", default_value = "checks", value_parser = parse_campaign)]
     pub campaign: Campaign,
@@ -163,6 +167,7 @@ async fn walk(
         cuda: args.toolchain,
         arch,
     };
+    let only_repository = args.only_repository;
     let mut temporary = None;
     let dir = match args.dir {
         Some(dir) => dir,
@@ -177,6 +182,9 @@ async fn walk(
     };
     let demo = create(&dir, options).context("making the demo's repository")?;
     eprintln!("demo repository: {}", demo.path.display());
+    if only_repository {
+        return Ok(ExitCode::SUCCESS);
+    }
     for round in &demo.rounds {
         each(&demo, round).await?;
     }
