@@ -33,7 +33,7 @@ mkdir -p "$repo"
 cat > "$repo/engine.c" <<'C'
 #include <stdio.h>
 #include <time.h>
-enum { N = 192, TIMES = 24 };
+enum { N = 192, TIMES = 48 };
 static float a[N][N], b[N][N], c[N][N];
 static void product(void) {
     for (int i = 0; i < N; i++)
