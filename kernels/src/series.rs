@@ -61,11 +61,11 @@ patches! {
     "0006-r22-swizzle.patch" =>
         "a5d91185992cf0c5ae7073ad0fc852e34bb417ef",
     "0007-baseline-nb.patch" =>
-        "6c7869d37ace004e859bf43e8315558213ce8670",
+        "9c29e42655acfe2c41c77735d07af20b81de73f2",
     "0008-r31-q-major.patch" =>
-        "d3d035bb784c6c45efe987eee6f82253f8ac0dc8",
+        "bfce0ada967976c6b929d96e6a7eea1f5684890e",
     "0009-r31-revert.patch" =>
-        "e66b4b729a1c67e1db2fbd4716a4cdf0d5f6c2d6",
+        "ba8075e784e3b0f40cd28d84dd95180098124ee3",
     "0010-r31-region-split.patch" =>
-        "412ae0045c7c656b0c6abfa39b813099815ef9af",
+        "37dddf41d44f9c8b2d11ebe21f521259bb6b576c",
 }

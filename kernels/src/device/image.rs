@@ -1,6 +1,8 @@
 //! Looks an image over before the driver sees it. The driver takes a pointer without a length,
 //! so an image whose headers point past its end must not get there.
 
+use sass::container::ImageKind;
+
 const ELF_MAGIC: [u8; 4] = [0x7f, b'E', b'L', b'F'];
 const FATBIN_MAGIC: u32 = 0xBA55_ED50;
 const SHT_NOBITS: u32 = 8;
@@ -66,12 +68,19 @@ fn check_elf(image: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
+/// Every image in a fatbin: the driver walks its entries by the sizes that they give themselves.
 fn check_fatbin(image: &[u8]) -> Result<(), String> {
-    // u32 magic, u16 version, u16 header size, u64 size of what follows.
-    match (number(image, 6, 2), number(image, 8, 8)) {
-        (Some(header), Some(size)) if within(image, header, size) => Ok(()),
-        _ => Err("the fatbin is cut short".to_owned()),
+    let entries = sass::container::images("the fatbin", image).map_err(|e| e.to_string())?;
+    if entries.is_empty() {
+        return Err("the fatbin holds no image".to_owned());
     }
+    for entry in entries {
+        let bytes = entry.bytes().map_err(|e| e.to_string())?;
+        if entry.kind == ImageKind::Cubin {
+            check_elf(&bytes).map_err(|reason| format!("{}: {reason}", entry.container))?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -120,14 +129,43 @@ mod tests {
         let mut host = elf();
         host[18] = 62;
         assert!(check(&host).is_err_and(|e| e.contains("not for NVIDIA")));
-        let fatbin = [
+    }
+
+    /// A fatbin of one entry, which is not compressed.
+    fn fatbin(payload: &[u8]) -> Vec<u8> {
+        let mut entry = vec![0u8; 64];
+        entry[0] = 2;
+        entry[4] = 64;
+        entry[8..16].copy_from_slice(&(payload.len() as u64).to_le_bytes());
+        entry[28] = 90;
+        let size = (entry.len() + payload.len()) as u64;
+        [
             &0xBA55_ED50u32.to_le_bytes()[..],
             &[1, 0, 16, 0],
-            &[4, 0, 0, 0, 0, 0, 0, 0],
-            &[1; 4],
+            &size.to_le_bytes(),
+            &entry,
+            payload,
         ]
-        .concat();
-        assert_eq!(check(&fatbin), Ok(()));
-        assert!(check(&fatbin[..18]).is_err());
+        .concat()
+    }
+
+    #[test]
+    fn fatbins_are_looked_into() {
+        let whole = fatbin(&elf());
+        assert_eq!(check(&whole), Ok(()));
+        for end in 0..whole.len() {
+            assert!(check(&whole[..end]).is_err(), "cut at {end}");
+        }
+        // What the outer size does not show: an entry that is larger than the fatbin, a cubin
+        // whose sections lie past its end, no entry at all.
+        let mut larger = whole.clone();
+        larger[16 + 8 + 4] = 1;
+        assert!(check(&larger).is_err());
+        let mut hostile = elf();
+        hostile[72 + 24 + 4] = 1;
+        assert!(check(&fatbin(&hostile)).is_err_and(|e| e.contains("section 0")));
+        let mut empty = whole[..16].to_vec();
+        empty[8..16].fill(0);
+        assert!(check(&empty).is_err_and(|e| e.contains("no image")));
     }
 }

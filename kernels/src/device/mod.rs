@@ -220,6 +220,19 @@ pub enum DeviceError {
         /// The driver's words.
         reason: String,
     },
+    /// A kernel's local memory (stack, spilled registers) for all threads that the device can
+    /// hold at once is more than there is.
+    #[error(
+        "launching `{kernel}` needs {per_thread} bytes of local memory a thread, for as many threads as the device holds at once, and there is no room: {reason}"
+    )]
+    LocalMemory {
+        /// The kernel.
+        kernel: String,
+        /// Local memory, bytes a thread.
+        per_thread: u32,
+        /// The driver's words.
+        reason: String,
+    },
     /// A buffer is not this device's, was freed, or is smaller than what was asked of it.
     #[error("{0}")]
     BadBuffer(String),
@@ -245,6 +258,7 @@ impl DeviceError {
             | DeviceError::NoKernel { .. }
             | DeviceError::SharedMemory { .. }
             | DeviceError::BadLaunch { .. }
+            | DeviceError::LocalMemory { .. }
             | DeviceError::KernelFailed { .. } => Fault::Case,
             DeviceError::BadBuffer(_) => Fault::Input,
         }

@@ -16,6 +16,7 @@ mod kind;
 mod model_tests;
 mod shown;
 mod source;
+mod summary;
 mod tensors;
 #[cfg(test)]
 mod testing;
@@ -31,5 +32,6 @@ pub use file::GgufFile;
 pub use header::{Header, TensorInfo};
 pub use kind::TensorType;
 pub use source::GgufSource;
+pub use summary::{ShapeSummary, Summary, TypeTotal};
 pub use value::{Numbers, Strings, Value};
 pub use vocabulary::Vocabulary;

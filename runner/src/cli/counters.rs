@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::bail;
+
 use super::Context;
-use crate::config::Config;
+use crate::config::{Config, Counters};
 use crate::counters;
 use crate::git::Repository;
 use crate::model::{CommitInfo, CounterProfile, Evidence, PerSide, failed_on_head_only};
@@ -146,7 +148,9 @@ async fn of_run(
     let mut prepared: Prepared =
         crate::replay::prepared(&original, repository, &records, &context.dirs).await?;
     if let Some(file) = &args.config {
-        prepared.config.counters = Config::from_file(file)?.counters;
+        let given = Config::from_file(file)?.counters;
+        same_commands(&original.evidence.config.counters, &given, run)?;
+        prepared.config.counters = given;
     }
     let stored_builds = crate::replay::stored_builds(&original)?;
     let profiles = pipeline::profile(&Profiling {
@@ -165,6 +169,24 @@ async fn of_run(
         profiles,
         notes,
     })
+}
+
+/// Refuses an entry that has the name of a recorded one and launches something else: its counters
+/// would take the place of the recorded entry's.
+fn same_commands(recorded: &[Counters], given: &[Counters], run: RunId) -> anyhow::Result<()> {
+    let work = |entry: &Counters| (entry.command.clone(), entry.env.clone());
+    let other = given.iter().find(|entry| {
+        let known = recorded.iter().find(|known| known.name == entry.name);
+        known.is_some_and(|known| work(known) != work(entry))
+    });
+    match other {
+        None => Ok(()),
+        Some(entry) => bail!(
+            "[[counters]] `{}` runs another command than run {run} has under that name, and would \
+             replace what was counted there; give it another name",
+            entry.name
+        ),
+    }
 }
 
 /// Adds what was counted to a run's record, and says what became of the run. What an earlier

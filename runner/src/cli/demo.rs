@@ -24,7 +24,7 @@ pub struct Args {
     #[arg(long)]
     pub keep: bool,
 
-    /// Make the repository and run nothing
+    /// Make the repository in DIR and run nothing: kernels, recipe and registrations to copy
     #[arg(long, requires = "dir")]
     pub only_repository: bool,
 
@@ -149,6 +149,20 @@ async fn show(records: &Records, name: &str, context: &Context) -> anyhow::Resul
     }
 }
 
+/// Says what to do with a repository that was made and not run.
+fn made_only(demo: &DemoRepo) -> ExitCode {
+    println!("{} rounds; the first of them:", demo.rounds.len());
+    if let Some(first) = demo.rounds.first() {
+        println!(
+            "  runner run -C {} --base {} --head {}",
+            demo.path.display(),
+            first.base.short(),
+            first.head.short()
+        );
+    }
+    ExitCode::SUCCESS
+}
+
 /// Runs the rounds. The pipeline is the caller's: `each` runs one round, `finish` shows them all.
 ///
 /// # Errors
@@ -167,7 +181,6 @@ async fn walk(
         cuda: args.toolchain,
         arch,
     };
-    let only_repository = args.only_repository;
     let mut temporary = None;
     let dir = match args.dir {
         Some(dir) => dir,
@@ -182,8 +195,8 @@ async fn walk(
     };
     let demo = create(&dir, options).context("making the demo's repository")?;
     eprintln!("demo repository: {}", demo.path.display());
-    if only_repository {
-        return Ok(ExitCode::SUCCESS);
+    if args.only_repository {
+        return Ok(made_only(&demo));
     }
     for round in &demo.rounds {
         each(&demo, round).await?;
@@ -254,6 +267,18 @@ mod tests {
         let line = ["--dir", given.to_str().expect("UTF-8")];
         let (_, path, _) = titles(args(&line)).await;
         assert!(path.join(".git").exists());
+    }
+
+    #[tokio::test]
+    async fn a_repository_alone_is_made_and_nothing_is_run() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let given = dir.path().join("demo");
+        let words = ["--only-repository", "--dir", given.to_str().expect("UTF-8")];
+        let each = async |_: &DemoRepo, _: &DemoRound| anyhow::bail!("a round was run");
+        let finish = async |_: &DemoRepo| anyhow::bail!("the table was shown");
+        walk(args(&words), each, finish).await.expect("made");
+        assert!(given.join("campaign.toml").is_file());
+        Line::try_parse_from(["demo", "--only-repository"]).expect_err("needs a folder");
     }
 
     #[tokio::test]

@@ -1,5 +1,6 @@
 //! `runner harness`: the sample campaign's kernels behind the JSON-lines protocol.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -118,10 +119,34 @@ fn read_images(paths: &[PathBuf]) -> anyhow::Result<Vec<Vec<u8>>> {
             files.push(path.clone());
         }
     }
-    files
-        .iter()
-        .map(|file| std::fs::read(file).with_context(|| format!("reading {}", file.display())))
-        .collect()
+    files.iter().map(|file| read_image(file)).collect()
+}
+
+/// The largest file that is taken for kernels, bytes.
+const MOST_IMAGE_BYTES: u64 = 1 << 30;
+
+/// A file's content. What is no regular file may have no end, and is not waited for.
+fn read_image(file: &Path) -> anyhow::Result<Vec<u8>> {
+    let reading = || format!("reading {}", file.display());
+    let about = std::fs::metadata(file).with_context(reading)?;
+    if !about.is_file() {
+        bail!(
+            "{} is not a regular file; --cubin takes a cubin, a fatbin or a folder of them",
+            file.display()
+        );
+    }
+    let mut bytes = Vec::new();
+    // The file may grow while it is read.
+    std::fs::File::open(file)
+        .and_then(|open| open.take(MOST_IMAGE_BYTES + 1).read_to_end(&mut bytes))
+        .with_context(reading)?;
+    if bytes.len() as u64 > MOST_IMAGE_BYTES {
+        bail!(
+            "{} is larger than {MOST_IMAGE_BYTES} bytes, which no cubin or fatbin is",
+            file.display()
+        );
+    }
+    Ok(bytes)
 }
 
 fn images_in(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
@@ -175,6 +200,14 @@ mod tests {
             "{error}"
         );
         Ok(())
+    }
+
+    #[test]
+    fn what_may_have_no_end_is_not_read() {
+        for path in ["/dev/zero", "/proc/self/fd"] {
+            let refused = read_image(Path::new(path)).expect_err("no regular file");
+            assert!(refused.to_string().contains("regular file"), "{refused}");
+        }
     }
 
     #[test]

@@ -1,21 +1,23 @@
 //! `runner inspect`: the kernels in any binary, and what changed against another one.
 
-use std::io::Write;
-use std::path::PathBuf;
+use std::io::{Read as _, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
+use kernels::gguf::Summary;
 use regex::Regex;
 use sass::{InspectInput, Kernel, Options, Report};
 
 use crate::config::KernelFacts;
 use crate::inspect::{self, LaunchFacts};
-use crate::term::{Layout, inspect as table};
+use crate::term::{Layout, gguf_summary, inspect as table};
 
 /// Version of the `--json` document.
 const SCHEMA: u32 = 1;
 
-/// Shows the kernels in cubins, objects, archives, shared objects, executables and fatbins.
+/// Shows the kernels in cubins, objects, archives, shared objects, executables and fatbins, and
+/// what is in GGUF models.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -50,6 +52,9 @@ pub struct Args {
 /// Runs the command. `installed` is the nvdisasm of an installed toolchain, for when neither the
 /// arguments nor PATH have one.
 pub async fn run(args: Args, installed: Option<PathBuf>) -> anyhow::Result<ExitCode> {
+    if args.against.is_empty() && args.files.iter().all(|path| is_gguf(path)) {
+        return models(&args);
+    }
     let nvdisasm = args
         .nvdisasm
         .clone()
@@ -95,6 +100,35 @@ pub async fn run(args: Args, installed: Option<PathBuf>) -> anyhow::Result<ExitC
         }
     };
     print(&text)
+}
+
+/// Whether a file begins as a GGUF file does.
+fn is_gguf(path: &Path) -> bool {
+    let mut magic = [0; 4];
+    // Opening a pipe would wait for its other end.
+    path.is_file()
+        && std::fs::File::open(path).is_ok_and(|mut file| file.read_exact(&mut magic).is_ok())
+        && magic == *b"GGUF"
+}
+
+/// What is in model files.
+fn models(args: &Args) -> anyhow::Result<ExitCode> {
+    let read = |path: &PathBuf| {
+        let summary = Summary::of(path);
+        summary.with_context(|| format!("reading {}", path.display()))
+    };
+    let summaries: Vec<Summary> = args.files.iter().map(read).collect::<Result<_, _>>()?;
+    let named = args.files.iter().zip(&summaries);
+    if args.json {
+        let files = named.map(|(path, model)| serde_json::json!({ "path": path, "model": model }));
+        let files: Vec<serde_json::Value> = files.collect();
+        return print(&format!(
+            "{}\n",
+            serde_json::json!({ "schema": SCHEMA, "files": files })
+        ));
+    }
+    let texts = named.map(|(path, model)| gguf_summary(&path.display().to_string(), model));
+    print(&texts.collect::<Vec<_>>().join("\n"))
 }
 
 /// Inspects files and keeps the kernels that were asked for.

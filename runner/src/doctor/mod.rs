@@ -2,6 +2,7 @@
 //! machine, each with the remedy. Must not install or build anything, nor change anything but the
 //! mirror of the repository in the cache and the schema of a database from an older version.
 
+mod commands;
 mod host;
 mod noise;
 mod project;
@@ -88,6 +89,7 @@ pub async fn examine(request: &Request<'_>) -> Vec<Finding> {
     findings.extend(host::toolchain(config, request.cache).await);
     if let Some(config) = config {
         findings.extend(host::build_tools(config));
+        findings.extend(commands::programs(config));
         findings.extend(host::device(config));
         findings.extend(host::profiler(config).await);
     }

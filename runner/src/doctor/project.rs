@@ -1,5 +1,6 @@
 //! The campaign's file and its repository.
 
+use super::commands::counter_claims;
 use super::{Finding, Request};
 use crate::git::{GitError, PairRequest, Repository};
 use crate::numbers::counted;
@@ -79,6 +80,9 @@ pub(super) async fn repository(request: &Request<'_>) -> Vec<Finding> {
         ),
     });
     findings.extend(trailers(&repository, request).await);
+    if let Ok(config) = &request.config {
+        findings.extend(counter_claims(&repository, config).await);
+    }
     findings.extend(uncommitted(&repository).await);
     findings.extend(lfs(&repository).await);
     findings

@@ -71,7 +71,8 @@ pub(super) fn revert(evidence: &Evidence, reasons: &mut Reasons) -> Option<Rulin
                  ({before}); nothing to measure",
                 revert.reverts.short()
             );
-            reasons.rule(Verdict::Reverted, text)
+            let ruling = reasons.rule(Verdict::Reverted, text);
+            ruling.map(|ruling| ruling.why("verified revert"))
         }
         Some(false) => {
             reasons.warn(format!(
@@ -189,7 +190,12 @@ pub(super) fn gates(evidence: &Evidence, reasons: &mut Reasons) -> Option<Ruling
         );
         return reasons.rule(Verdict::EnvInvalid, text);
     }
-    reasons.rule(Verdict::Broken, heads.join("; "))
+    let ruling = reasons.rule(Verdict::Broken, heads.join("; "));
+    let why = match heads.len() {
+        1 => "1 gate fails".to_owned(),
+        n => format!("{n} gates fail"),
+    };
+    ruling.map(|ruling| ruling.why(why))
 }
 
 fn is_base_identity(gate: &GateEvidence) -> bool {

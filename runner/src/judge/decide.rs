@@ -50,14 +50,23 @@ pub(super) fn decide(
     }
     let numbers = sentences(&deciding);
     match says {
-        Says::Guard => Ruling::new(Verdict::Reverted, format!("guard regressed: {numbers}")),
-        Says::Lost => Ruling::new(Verdict::Reverted, numbers),
+        Says::Guard => Ruling::new(Verdict::Reverted, format!("guard regressed: {numbers}"))
+            .why("a guard regressed"),
+        Says::Lost => Ruling::new(Verdict::Reverted, numbers).why(lost_words(&deciding)),
         Says::Open => Ruling::new(
             Verdict::Inconclusive,
             format!("not settled, so it does not land: {numbers}"),
         ),
         Says::Below => sub_bar(evidence, &numbers, reasons),
         Says::Reached => Ruling::new(Verdict::Landed, numbers),
+    }
+}
+
+/// Why the targets are lost, in a few words.
+fn lost_words(deciding: &[&BenchJudgement]) -> &'static str {
+    match deciding.iter().any(|b| b.finding == Finding::Regression) {
+        true => "regression",
+        false => "no worthwhile effect",
     }
 }
 
@@ -161,7 +170,7 @@ fn sub_bar(evidence: &Evidence, numbers: &str, reasons: &mut Reasons) -> Ruling 
             reasons.decisive(format!("no sub-bar landing: {condition}"));
         }
         let text = format!("{numbers}; no sub-bar landing: {}", list(&unmet));
-        return Ruling::new(Verdict::Reverted, text);
+        return Ruling::new(Verdict::Reverted, text).why("below its bar");
     }
     reasons.note("mechanism confirmed: all claims hold; nothing in the ledger regressed");
     match &evidence.decision {
@@ -172,7 +181,8 @@ fn sub_bar(evidence: &Evidence, numbers: &str, reasons: &mut Reasons) -> Ruling 
                  --reason \"…\"` makes it LANDED (sub-bar)",
                 evidence.commits.head.sha.short()
             ),
-        ),
+        )
+        .why("below its bar, awaits a decision"),
         Some(decision) => {
             let (verdict, done) = match decision.action {
                 DecisionAction::Land => (Verdict::LandedSubBar, "landed"),

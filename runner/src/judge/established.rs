@@ -31,7 +31,10 @@ pub(super) fn claims(evidence: &Evidence, reasons: &mut Reasons) -> Option<Rulin
         .collect();
     match failed.as_slice() {
         [] => None,
-        [only] => reasons.rule(Verdict::Reverted, format!("mechanism refuted: {only}")),
+        [only] => {
+            let ruling = reasons.rule(Verdict::Reverted, format!("mechanism refuted: {only}"));
+            ruling.map(|ruling| ruling.why("1 claim fails"))
+        }
         [first, others @ ..] => {
             failed.iter().for_each(|text| reasons.decisive(text));
             let more = match others.len() {
@@ -39,7 +42,8 @@ pub(super) fn claims(evidence: &Evidence, reasons: &mut Reasons) -> Option<Rulin
                 n => format!("{n} more claims fail"),
             };
             let text = format!("mechanism refuted: {first}; and {more}");
-            Some(Ruling::new(Verdict::Reverted, text))
+            let why = format!("{} claims fail", failed.len());
+            Some(Ruling::new(Verdict::Reverted, text).why(why))
         }
     }
 }

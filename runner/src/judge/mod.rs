@@ -57,6 +57,7 @@ pub fn judge(evidence: &Evidence) -> Judgement {
     Judgement {
         verdict: ruling.verdict,
         headline: ruling.headline,
+        why: ruling.why,
         reasons: reasons.sorted(),
         benches,
         revert_verified: evidence.revert.as_ref().and_then(|r| r.equal),

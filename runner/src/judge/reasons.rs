@@ -11,6 +11,8 @@ pub(super) struct Reasons(Vec<Reason>);
 pub(super) struct Ruling {
     pub(super) verdict: Verdict,
     pub(super) headline: String,
+    /// Why in a few words; may be empty.
+    pub(super) why: String,
     /// Whether a person's decision was a part of it.
     pub(super) by_decision: bool,
 }
@@ -21,7 +23,16 @@ impl Ruling {
         Ruling {
             verdict,
             headline: headline.into(),
+            why: String::new(),
             by_decision: false,
+        }
+    }
+
+    /// Says why in a few words, for tables.
+    pub(super) fn why(self, why: impl Into<String>) -> Self {
+        Ruling {
+            why: why.into(),
+            ..self
         }
     }
 }

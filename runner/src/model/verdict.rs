@@ -271,6 +271,10 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// One sentence on which a reviewer can act.
     pub headline: String,
+    /// Why in a few words, for tables: `2 claims fail`; empty where the verdict and the effects
+    /// beside it say it all.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
     /// Why, the decisive reasons first.
     pub reasons: Vec<Reason>,
     /// The benches, targets first.

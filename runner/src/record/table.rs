@@ -7,7 +7,6 @@ use super::{Records, Result, RunId};
 use crate::model::{
     CodeEvidence, Decision, DecisionAction, Judgement, PerSide, Registration, Sha, UnixMillis,
 };
-use crate::render::view::VerdictView;
 use crate::render::{CorrectionNote, RoundBench, RoundRow};
 
 /// One run in a list: judged or not.
@@ -41,7 +40,11 @@ impl TableRow {
     pub fn outcome(&self) -> String {
         match (&self.round, self.state) {
             (Some(round), _) => {
-                VerdictView::corrected(round.verdict, round.judged_verdict).text(round.corrected)
+                let view = round.verdict_view();
+                match view.why.as_str() {
+                    "" => view.text(round.corrected),
+                    why => format!("{}: {why}", view.text(round.corrected)),
+                }
             }
             (None, db::RunState::Open) => "in progress, or killed".to_owned(),
             (None, db::RunState::Interrupted) => "interrupted".to_owned(),
@@ -161,6 +164,8 @@ fn round(
         lever,
         verdict: shown.verdict,
         judged_verdict: judgement.verdict,
+        is_verified_revert: judgement.revert_verified == Some(true),
+        why: judgement.why.clone(),
         benches: RoundBench::all(&judgement, &shown),
         resources,
         date: UnixMillis(row.started_at),

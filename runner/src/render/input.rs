@@ -7,7 +7,7 @@ use crate::model::{
 };
 
 use super::corrected::{Shown, ShownBench, shown};
-use super::view::resource_summary;
+use super::view::{VerdictView, resource_summary};
 
 /// Everything that a comment, page or table about one run is made of.
 #[derive(Debug, Clone)]
@@ -81,6 +81,10 @@ pub struct RoundRow {
     pub verdict: Verdict,
     /// The newest judgement's; another one where the verdict was corrected.
     pub judged_verdict: Verdict,
+    /// The judge's reason in a few words; may be empty.
+    pub why: String,
+    /// Whether head is a revert whose machine code was found equal to the state before.
+    pub is_verified_revert: bool,
     /// The benches, targets first.
     pub benches: Vec<RoundBench>,
     /// Resource deltas in a few words: `mmq_nb regs 111 -> 109`; empty where nothing changed.
@@ -137,6 +141,8 @@ impl RoundRow {
             lever: lever_name(&evidence.registration, &evidence.commits.head.subject),
             verdict: shown.verdict,
             judged_verdict: judgement.verdict,
+            why: judgement.why.clone(),
+            is_verified_revert: judgement.revert_verified == Some(true),
             benches: RoundBench::all(judgement, &shown),
             resources: evidence
                 .code
@@ -152,6 +158,12 @@ impl RoundRow {
             corrected: shown.corrected,
             decision: evidence.decision.clone(),
         }
+    }
+
+    /// The verdict that counts, with its marks.
+    pub(crate) fn verdict_view(&self) -> VerdictView {
+        VerdictView::corrected(self.verdict, self.judged_verdict)
+            .with_why(&self.why, self.is_verified_revert)
     }
 
     /// Whether both rows are about the same two commits.

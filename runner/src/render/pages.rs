@@ -136,17 +136,27 @@ pub fn index_page(input: &IndexInput<'_>) -> Result<String, RenderError> {
     render("index.html.j2", &page)
 }
 
+/// Rounds by verdict; verified reverts, which are book-keeping, are counted for themselves.
 fn tally(rounds: &[RoundRow]) -> Vec<Tally> {
-    let mut verdicts: Vec<Verdict> = rounds.iter().map(|r| r.verdict).collect();
-    verdicts.sort();
-    verdicts.dedup();
-    verdicts
+    let mut kinds: Vec<(Verdict, bool)> = rounds.iter().map(kind).collect();
+    kinds.sort();
+    kinds.dedup();
+    let count = |wanted| rounds.iter().filter(|row| kind(row) == wanted).count();
+    kinds
         .into_iter()
-        .map(|verdict| Tally {
-            verdict: verdict.into(),
-            count: rounds.iter().filter(|r| r.verdict == verdict).count(),
+        .map(|(verdict, is_revert)| Tally {
+            verdict: match is_revert {
+                true => VerdictView::from(verdict).with_why("verified reverts", true),
+                false => verdict.into(),
+            },
+            count: count((verdict, is_revert)),
         })
         .collect()
+}
+
+fn kind(row: &RoundRow) -> (Verdict, bool) {
+    let is_revert = row.is_verified_revert && row.verdict == Verdict::Reverted;
+    (row.verdict, is_revert)
 }
 
 fn latest(newest_first: &RoundsView) -> Option<Latest> {

@@ -1,7 +1,7 @@
 //! Snapshots of every output from every fixture, and what must hold for all of them.
 
 use super::*;
-use crate::model::{Bar, Interval, LookReading};
+use crate::model::{Bar, GateEvidence, GateOutcome, Interval, LookReading};
 use crate::render::comment::{COMMENT_LIMIT, characters};
 
 #[test]
@@ -12,6 +12,33 @@ fn comments() {
         write_out(&format!("{name}.md"), &made.markdown);
         insta::assert_snapshot!(format!("comment_{name}"), made.markdown);
     }
+}
+
+/// Many gates that passed are one line; what did not pass stays in sight.
+#[test]
+fn comments_fold_many_gates_that_passed() {
+    let mut fixture = fixtures::landed();
+    let passed = fixture.evidence.gates[0].clone();
+    let named = |name: &str, outcome: GateOutcome| GateEvidence {
+        name: name.to_owned(),
+        outcome,
+        ..passed.clone()
+    };
+    let many = ["a", "b", "c", "d", "e"].map(|name| named(name, GateOutcome::Passed));
+    let first = "nmse 2e-3".to_owned();
+    fixture.evidence.gates = [
+        many.to_vec(),
+        vec![named("f", GateOutcome::Flaky { first })],
+    ]
+    .concat();
+    let lever = lever_view(&fixture.input());
+    let made = comment(&lever, &CommentOptions::default()).expect("renders");
+    let begin = made.markdown.find("#### Gates").expect("gates");
+    let end = made.markdown[begin..].find("</details>").expect("folded");
+    insta::assert_snapshot!(
+        "comment_part_many_gates",
+        &made.markdown[begin..begin + end]
+    );
 }
 
 #[test]

@@ -313,6 +313,7 @@ mod tests {
         Judgement {
             verdict: Verdict::Landed,
             headline: String::new(),
+            why: String::new(),
             reasons: Vec::new(),
             revert_verified: None,
             benches: vec![BenchJudgement {

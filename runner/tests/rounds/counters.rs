@@ -591,6 +591,16 @@ fn a_claim_that_failed_is_not_forgotten_by_counting_something_else() {
         again.expect_text("run 1: REVERTED");
         assert_eq!(judged(), "REVERTED");
     }
+    // The entry's name, and another command under it.
+    let other = profiled.scenario.path("other.toml");
+    let text = config.replace("[\"sh\", \"launch.sh\"]", "[\"sh\", \"-e\", \"launch.sh\"]");
+    std::fs::write(&other, text).expect("a file");
+    let other = other.to_str().expect("UTF-8");
+    let refused = profiled.runner(&["counters", "1", "--config", other]);
+    refused
+        .expect_code(2)
+        .expect_text("runs another command than run 1");
+    assert_eq!(judged(), "REVERTED");
     profiled.mode("silent on head");
     let again = profiled.runner(&["counters", "1"]);
     again.expect_text("no entry was counted on both sides, so run 1 stays as it is");

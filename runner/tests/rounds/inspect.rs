@@ -168,3 +168,40 @@ fn other_files_are_told_apart() {
     let folder = built.inspect(&["."]).expect_code(2).stderr;
     assert!(folder.contains("`.` is a folder"), "{folder}");
 }
+
+/// A GGUF file without tensors, of this architecture.
+fn gguf(architecture: &str) -> Vec<u8> {
+    let text = |text: &str| [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat();
+    let counts = [0u64.to_le_bytes(), 1u64.to_le_bytes()].concat();
+    [
+        b"GGUF".to_vec(),
+        3u32.to_le_bytes().to_vec(),
+        counts,
+        text("general.architecture"),
+        8u32.to_le_bytes().to_vec(),
+        text(architecture),
+    ]
+    .concat()
+}
+
+#[test]
+fn models_are_shown_with_what_keeps_them_from_running() {
+    let built = Built::new();
+    let file = built.folder().join("m.gguf");
+    std::fs::write(&file, gguf("qwen2")).expect("a file");
+    let text = built.inspect(&["m.gguf"]).expect_code(0).stdout;
+    assert!(
+        text.starts_with("m.gguf: GGUF 3, architecture qwen2"),
+        "{text}"
+    );
+    assert!(
+        text.contains("cannot be run: ") && text.contains("llama"),
+        "{text}"
+    );
+    let document = built.json(&["m.gguf"]);
+    assert_eq!(document["files"][0]["model"]["architecture"], "qwen2");
+    let cut = &gguf("llama")[..30];
+    std::fs::write(&file, cut).expect("a file");
+    let refused = built.inspect(&["m.gguf"]).expect_code(2).stderr;
+    assert!(refused.contains("reading m.gguf"), "{refused}");
+}

@@ -16,6 +16,8 @@ pub(super) struct LoadedKernel {
     parameters: Vec<usize>,
     max_threads: u32,
     static_smem: u32,
+    /// Local memory, bytes a thread.
+    local_bytes: u32,
     /// The most dynamic shared memory that the function has been allowed so far, bytes.
     allowed_dynamic: Cell<u32>,
 }
@@ -28,6 +30,7 @@ impl LoadedKernel {
             parameters: parameter_sizes(&function)?,
             max_threads: u32::try_from(function.max_threads_per_block()?).unwrap_or(0),
             static_smem: u32::try_from(function.shared_size_bytes()?).unwrap_or(0),
+            local_bytes: u32::try_from(function.local_size_bytes()?).unwrap_or(0),
             allowed_dynamic: Cell::new(0),
             function,
         })
@@ -110,7 +113,7 @@ impl LoadedKernel {
                 FuncAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                 i32::try_from(bytes).unwrap_or(i32::MAX),
             )
-            .map_err(|e| launch_failed(&self.name, e))?;
+            .map_err(|e| launch_failed(&self.name, self.local_bytes, e))?;
         self.allowed_dynamic.set(bytes);
         Ok(())
     }
@@ -138,7 +141,8 @@ impl Ready<'_> {
         // pointers are to live buffers of this device, and `values` outlives the call, which
         // copies them. What the kernel itself does cannot be checked here: it is the code under
         // test, and whoever loads it trusts this process to it, as with any program that is run.
-        unsafe { builder.launch(self.config) }.map_err(|e| launch_failed(&self.kernel.name, e))?;
+        unsafe { builder.launch(self.config) }
+            .map_err(|e| launch_failed(&self.kernel.name, self.kernel.local_bytes, e))?;
         Ok(())
     }
 }

@@ -17,7 +17,7 @@ use cudarc::driver::sys::{CUevent_flags, CUresult};
 use cudarc::driver::{CudaContext, CudaModule, CudaSlice, CudaStream, DevicePtr};
 use cudarc::nvrtc::Ptx;
 
-use self::error::{failed, text};
+use self::error::{failed, load_failed, text};
 use self::launch::{ArgValue, LoadedKernel, Ready};
 pub use self::probe::probe;
 use super::{Arg, Buffer, Device, DeviceError, DeviceInfo, Kernel, Launch, NoDriver, image};
@@ -163,15 +163,7 @@ impl Device for Cuda {
     fn load(&mut self, image: &[u8]) -> Result<(), DeviceError> {
         image::check(image).map_err(DeviceError::BadImage)?;
         let loaded = self.context.load_module(Ptx::from_binary(image.to_vec()));
-        let module = loaded.map_err(|e| match e.0 {
-            CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU => DeviceError::WrongArch {
-                arch: self.info.arch(),
-            },
-            CUresult::CUDA_ERROR_INVALID_IMAGE
-            | CUresult::CUDA_ERROR_INVALID_SOURCE
-            | CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION => DeviceError::BadImage(text(e)),
-            _ => failed("loading the image", e),
-        })?;
+        let module = loaded.map_err(|e| load_failed(image.len(), self.info.arch(), e))?;
         self.modules.push(module);
         Ok(())
     }

@@ -34,7 +34,7 @@ pub(super) fn attempt_views(input: &LeverInput<'_>) -> Vec<AttemptView> {
     let view = |(index, row): (usize, &RoundRow), later| AttemptView {
         run_id: row.run_id.clone(),
         attempt: index + 1,
-        verdict: VerdictView::corrected(row.verdict, row.judged_verdict),
+        verdict: row.verdict_view(),
         corrected: row.corrected,
         date: numbers::day(row.date),
         later,

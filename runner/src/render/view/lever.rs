@@ -173,7 +173,8 @@ pub fn lever_view(input: &LeverInput<'_>) -> LeverView {
         campaign_title: evidence.config.campaign.title.clone(),
         round: evidence.registration.round.clone(),
         lever: lever_name(&evidence.registration, &evidence.commits.head.subject),
-        verdict: VerdictView::corrected(shown.verdict, judgement.verdict),
+        verdict: VerdictView::corrected(shown.verdict, judgement.verdict)
+            .with_why(&judgement.why, judgement.revert_verified == Some(true)),
         headline_was: shown.corrected.then(|| judgement.headline.clone()),
         reasons: reason_views(judgement),
         has_why: evidence.revert.is_some()

@@ -150,7 +150,7 @@ fn round_view(row: &RoundRow) -> RoundView {
             .clone()
             .unwrap_or_else(|| numbers::MISSING.to_owned()),
         lever: row.lever.clone(),
-        verdict: VerdictView::corrected(row.verdict, row.judged_verdict),
+        verdict: row.verdict_view(),
         cells: Vec::new(),
         resources: row.resources.clone(),
         date: numbers::day(row.date),

@@ -11,6 +11,8 @@ pub struct VerdictView {
     pub word: &'static str,
     /// The judge's word, where the verdict was corrected to another one.
     pub was: Option<&'static str>,
+    /// Why in a few words; empty where there is nothing to add.
+    pub why: String,
     /// The key in JSON, URLs and style classes: `landed-sub-bar`.
     pub key: Verdict,
     /// A mark for Markdown.
@@ -56,6 +58,7 @@ impl From<Verdict> for VerdictView {
         VerdictView {
             word: verdict.word(),
             was: None,
+            why: String::new(),
             key: verdict,
             icon,
             symbol,
@@ -73,6 +76,26 @@ impl VerdictView {
         }
     }
 
+    /// The same with the judge's few words, and a mark of its own for a verified revert, which is
+    /// good book-keeping and no lever that lost.
+    pub fn with_why(self, why: &str, is_verified_revert: bool) -> Self {
+        // The judge's words are about the judge's verdict.
+        if self.was.is_some() {
+            return self;
+        }
+        let why = why.to_owned();
+        match is_verified_revert && self.key == Verdict::Reverted {
+            true => VerdictView {
+                icon: "🔙",
+                symbol: "↺",
+                tone: Tone::Open,
+                why,
+                ..self
+            },
+            false => VerdictView { why, ..self },
+        }
+    }
+
     /// The word, and in brackets that something was corrected: `REVERTED (corrected, was LANDED)`.
     pub fn text(&self, corrected: bool) -> String {
         match (self.was, corrected) {
@@ -80,5 +103,20 @@ impl VerdictView {
             (None, true) => format!("{} (corrected)", self.word),
             (None, false) => self.word.to_owned(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verified_revert_has_a_mark_of_its_own_and_a_corrected_verdict_no_words() {
+        let lost = VerdictView::from(Verdict::Reverted).with_why("no worthwhile effect", false);
+        let kept = VerdictView::from(Verdict::Reverted).with_why("verified revert", true);
+        assert_ne!((lost.symbol, lost.icon), (kept.symbol, kept.icon));
+        assert_eq!((lost.tone, kept.tone), (Tone::Bad, Tone::Open));
+        let corrected = VerdictView::corrected(Verdict::Reverted, Verdict::Landed);
+        assert_eq!(corrected.with_why("reaches its bar", true).why, "");
     }
 }

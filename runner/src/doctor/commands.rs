@@ -1,0 +1,108 @@
+//! What the campaign's commands and claims need: programs that are there, and counters that are
+//! taken. Starts nothing.
+
+use super::Finding;
+use crate::config::{CommandLine, Config, Probe};
+use crate::git::Repository;
+
+/// Programs that commands start by name and that are not on PATH. A path (`./bench`) may be of
+/// something that is still to be built, and a shell line is the shell's business.
+pub(super) fn programs(config: &Config) -> Option<Finding> {
+    let absent = |program: &str| which::which(program).is_err();
+    let mut missing: Vec<String> = commands(config)
+        .into_iter()
+        .filter_map(|(user, command)| {
+            let CommandLine::Argv(words) = command else {
+                return None;
+            };
+            let program = words.first()?;
+            // A run puts `runner` itself on its PATH.
+            let by_name = !program.contains('/') && program != "runner";
+            (by_name && absent(program)).then(|| format!("`{program}` of {user}"))
+        })
+        .collect();
+    missing.dedup();
+    if missing.is_empty() {
+        return None;
+    }
+    Some(Finding::warn(
+        "programs",
+        format!("not on PATH: {}", missing.join(", ")),
+        "install them, or name them by a path in the repository such as `./bench`; folders of an \
+         installed toolchain count as well",
+    ))
+}
+
+/// The commands that runs launch, with what they are of.
+fn commands(config: &Config) -> Vec<(String, &CommandLine)> {
+    let parity = config.parity.iter().map(|p| ("parity", &p.name, &p.probe));
+    let benches = config.benches.iter().map(|b| ("bench", &b.name, &b.probe));
+    let probes = parity.chain(benches).filter_map(|(kind, name, probe)| {
+        let Probe::Command(command) = probe else {
+            return None;
+        };
+        Some((format!("{kind} {name}"), command))
+    });
+    let counters = config.counters.iter();
+    let counters = counters.map(|c| (format!("counters {}", c.name), &c.command));
+    let harness = config.harness.iter();
+    let harness = harness.map(|h| ("the harness".to_owned(), &h.command));
+    probes.chain(counters).chain(harness).collect()
+}
+
+/// Claims on counters at HEAD, where no `[[counters]]` takes any.
+pub(super) async fn counter_claims(repository: &Repository, config: &Config) -> Option<Finding> {
+    if !config.counters.is_empty() {
+        return None;
+    }
+    let head = repository.resolve("HEAD").await.ok()?;
+    let commit = repository.commit_info(&head).await.ok()?;
+    let registration = crate::registration::from_commit(&commit.message, config);
+    let named = crate::claims::counters_named(&registration.claims);
+    if named.is_empty() {
+        return None;
+    }
+    Some(Finding::warn(
+        "counters",
+        format!(
+            "HEAD claims something about {}, and campaign.toml has no [[counters]]: such claims \
+             are not evaluated",
+            named.join(", ")
+        ),
+        "add a [[counters]] whose command launches the kernel (docs/counters.md)",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(text: &str) -> Config {
+        let text = format!(
+            "[campaign]\nname = \"c\"\n[toolchain]\ncuda = \"system\"\narch = [\"sm_90\"]\n[build]\ncommand = [\"make\"]\noutputs = [\"k\"]\n{text}"
+        );
+        crate::config::parse(&text, "campaign.toml").expect("a valid config")
+    }
+
+    #[test]
+    fn programs_that_are_not_there_are_named_with_their_users() {
+        let bench = |name: &str, command: &str| {
+            format!(
+                "[[bench]]\nname = \"{name}\"\ncommand = {command}\nunit = \"us\"\nbetter = \"lower\"\nvalue = {{ regex = '([0-9.]+)' }}\n"
+            )
+        };
+        let fine = [
+            bench("a", "[\"sh\", \"x\"]"),
+            bench("b", "[\"./built/later\"]"),
+            bench("c", "\"no-such-program | tail\""),
+            bench("d", "[\"runner\", \"harness\"]"),
+        ];
+        assert_eq!(programs(&config(&fine.concat())), None);
+        let missing = bench("e", "[\"no-such-program-7\"]");
+        let found = programs(&config(&missing)).expect("a finding");
+        assert!(
+            found.found.contains("`no-such-program-7` of bench e"),
+            "{found:?}"
+        );
+    }
+}
