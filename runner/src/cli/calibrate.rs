@@ -10,7 +10,7 @@ use crate::machine::Environment;
 use crate::numbers::{counted, day};
 use crate::pipeline::{CalibrationPlan, CalibrationRequest, CalibrationRun, calibrate};
 use crate::record::{Records, RunId};
-use crate::term::LiveView;
+use crate::term::{Layout, LiveView, wrapped};
 
 /// Exit statuses and examples, below the options.
 const HELP: &str = "\
@@ -154,7 +154,7 @@ fn text_of(profile: &NoiseRecord, expectation: &Expectation) -> String {
             lines.push(format!("{lead}{text}"));
         }
     }
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    wrapped(&lines, Layout::stdout())
 }
 
 /// A recorded calibration for `runner show`; `None` for any other run.
@@ -191,7 +191,7 @@ pub(super) async fn recorded(
     }
     for profile in &profiles {
         let lines = profile_lines(profile);
-        out.push_str(&format!("\n{}\n", lines.join("\n")));
+        out.push_str(&format!("\n{}", wrapped(&lines, Layout::stdout())));
     }
     Ok(Some(out))
 }

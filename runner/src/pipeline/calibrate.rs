@@ -227,7 +227,9 @@ mod tests {
         let one = plan(&["decode"]);
         assert_eq!(names(&one.narrowed(&config)), ["decode"]);
         assert!(one.check(&config).is_ok());
-        let error = plan(&["decoding"]).check(&config).expect_err("no such bench");
+        let error = plan(&["decoding"])
+            .check(&config)
+            .expect_err("no such bench");
         assert!(error.to_string().contains("prefill, decode"), "{error}");
         assert!(plan(&[]).check(&fake::config(Vec::new())).is_err());
     }

@@ -107,6 +107,10 @@ fn what_cannot_be_calibrated_is_refused_with_the_reason() {
         .runner(&["replay", "1"])
         .expect_code(2)
         .expect_text("run 1 is a calibration");
+    scenario
+        .runner(&["decide", "1", "--land", "--reason", "it is fast"])
+        .expect_code(2)
+        .expect_text("run 1 is a calibration");
 }
 
 #[test]
