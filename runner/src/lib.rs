@@ -2,6 +2,7 @@
 //! reproducible evidence and a verdict. `ARCHITECTURE.md` is the map.
 
 pub mod build;
+pub mod calibration;
 pub mod claims;
 pub mod cli;
 pub mod config;

@@ -2,6 +2,7 @@
 //! Each subcommand has a file of its own; none of them holds logic beyond turning arguments
 //! into calls and results into output.
 
+mod calibrate;
 mod campaign;
 mod canary;
 mod check;
@@ -59,6 +60,8 @@ enum Command {
     Check(check::Args),
     /// Judge one commit against its base.
     Run(run::Args),
+    /// Measure one commit against itself: this machine's noise, and which bars it supports.
+    Calibrate(calibrate::Args),
     /// Show what compiled kernels hold, in any binary.
     Inspect(inspect::Args),
     /// List the recorded runs, or show one.
@@ -134,6 +137,7 @@ async fn dispatch(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Init(args) => init::run(args, &context.repo).await,
         Command::Check(args) => check::run(args, &context).await,
         Command::Run(args) => run::run(args, &context).await,
+        Command::Calibrate(args) => calibrate::run(args, &context).await,
         Command::Inspect(args) => inspect::run(args, context.installed_nvdisasm()).await,
         Command::Show(args) => show::run(args, &context).await,
         Command::Compare(args) => compare::run(args, &context).await,

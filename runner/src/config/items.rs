@@ -13,9 +13,7 @@ pub(super) const LAUNCH_S: u64 = 600;
 /// Tokens that identity promises where no number is given: greedy-32.
 const TOKENS: u64 = 32;
 /// Untimed runs inside a harness's launch where no number is given.
-const WARMUP: u64 = 2;
-/// Timed runs inside a harness's launch where no number is given.
-const INNER: u64 = 8;
+const WARMUP: u32 = 2;
 
 /// What gates and benches need to know of the rest of the file.
 pub(super) struct Context<'s, 'a> {
@@ -245,8 +243,8 @@ fn bench<'a>(
     };
     let env = own_environment(section);
     let timeout_s = timeout(section, "timeout_s", LAUNCH_S);
-    let warmup = inner_runs(section, "warmup", 0, WARMUP);
-    let inner = inner_runs(section, "inner", 1, INNER);
+    let warmup = inner_runs(section, "warmup", 0).unwrap_or(WARMUP);
+    let inner = inner_runs(section, "inner", 1);
     Some(Bench {
         name: name?,
         probe: probe?,
@@ -262,10 +260,8 @@ fn bench<'a>(
 }
 
 /// A number of runs inside a harness's launch.
-fn inner_runs(section: &Section<'_>, key: &'static str, least: u64, default: u64) -> u32 {
-    let Some(item) = section.get(key) else {
-        return default as u32;
-    };
+fn inner_runs(section: &Section<'_>, key: &'static str, least: u64) -> Option<u32> {
+    let item = section.get(key)?;
     if section.get("harness").is_none() {
         item.reject(
             format!("`{key}` has an effect only with `harness`"),
@@ -273,7 +269,7 @@ fn inner_runs(section: &Section<'_>, key: &'static str, least: u64, default: u64
         );
     }
     item.integer(least..100_001, "runs inside one launch of the harness")
-        .unwrap_or(default) as u32
+        .map(|runs| runs as u32)
 }
 
 /// A bench's unit; what the named formats print is known.

@@ -302,7 +302,6 @@ fn benches(text: &mut String, build: &Build) {
 #better = \"lower\"
 #bar = \"<= 2.1 ms\"
 #warmup = 2
-#inner = 8
 
 # What Nsight Compute counts on both sides, as evidence for claims such as
 # `Claim: counter q_proj shared_ld_conflicts == 0`: a command that launches the kernel once.

@@ -241,7 +241,10 @@ fn every_key_is_read() {
         })
     );
     assert_eq!(config.benches[2].better, Better::Lower);
-    assert_eq!((config.benches[3].warmup, config.benches[3].inner), (3, 16));
+    assert_eq!(
+        (config.benches[3].warmup, config.benches[3].inner),
+        (3, Some(16))
+    );
     let counters = &config.counters;
     assert_eq!(counters[0].kernels, "^mmq_(wide|nb)");
     assert_eq!((counters[0].launches, counters[0].timeout_s), (3, 900));
@@ -933,6 +936,7 @@ fn the_machine_is_read_and_left_out_where_it_says_nothing() {
             drain_cpu: Some(0.5),
             canary: Some(false),
             canary_since: Some(crate::model::UnixMillis(1_796_083_200_000)),
+            max_foreign_cpu: None,
         }
     );
     for (text, marked, message) in [

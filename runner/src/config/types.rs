@@ -257,8 +257,10 @@ pub struct Bench {
     pub timeout_s: u64,
     /// Untimed and timed runs inside a harness's launch.
     pub warmup: u32,
-    /// Timed inner runs, of which the harness gives the median; 8 by default.
-    pub inner: u32,
+    /// Timed inner runs, of which the harness gives the median; `None` where the run finds out
+    /// how many are worth their time.
+    #[serde(default)]
+    pub inner: Option<u32>,
 }
 
 /// `[[counters]]`: a command whose kernels are profiled on both sides.

@@ -5,6 +5,7 @@
 mod card;
 mod commands;
 mod host;
+mod noise;
 mod project;
 
 use std::path::{Path, PathBuf};
@@ -102,6 +103,9 @@ pub async fn examine(request: &Request<'_>) -> Vec<Finding> {
         findings.push(host::folder(topic, folder, needed));
     }
     findings.extend(host::database(request.data).await);
+    if let Some(config) = config {
+        findings.extend(noise::noise(config, request).await);
+    }
     findings.push(host::sandbox());
     findings
 }

@@ -89,7 +89,7 @@ fn leave_out_settled(evidence: &Evidence, all: &mut [BenchJudgement]) {
 /// The valid pairs among a bench's samples as (base, head), in order. A pair is valid when both of
 /// its places have a value, from the first attempt or its repetition, and the machine's state
 /// does not speak against it; throw-aways never count.
-pub(super) fn valid_pairs(samples: &[Sample]) -> Vec<(f64, f64)> {
+pub fn valid_pairs(samples: &[Sample]) -> Vec<(f64, f64)> {
     let value = |side: Side, pair: u32| {
         samples
             .iter()

@@ -39,7 +39,7 @@ use crate::model::{BenchJudgement, DecisionAction, Evidence, Judgement, RoundKin
 
 use reasons::{Reasons, Ruling};
 
-pub use benches::{in_order, role_and_bar};
+pub use benches::{in_order, role_and_bar, valid_pairs};
 pub use ledger::regressions as ledger_regressions;
 pub use looks::{settles, wanted_pairs};
 pub use rejection::{Cause, RejectedPair, rejected_pair, rejected_pairs, too_many_rejected};

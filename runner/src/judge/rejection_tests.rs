@@ -13,6 +13,7 @@ fn half(side: Side, pair: u32, state: Option<SampleState>) -> Sample {
         attempt: 1,
         started_at: UnixMillis(0),
         wall_ms: 1.0,
+        answer_ms: None,
         value: Some(100.0),
         inner: Vec::new(),
         failure: None,

@@ -112,6 +112,7 @@ fn sample(side: Side, role: SampleRole, pair: u32, value: Option<f64>) -> Sample
         attempt: 1,
         started_at: UnixMillis(0),
         wall_ms: 1.0,
+        answer_ms: None,
         value,
         inner: Vec::new(),
         failure: value.is_none().then_some(Failure::Signal { signal: 11 }),
@@ -134,6 +135,7 @@ fn pairs(bench: &str, effects: &[f64]) -> BenchEvidence {
         }
     }
     BenchEvidence {
+        plan: None,
         bench: bench.to_owned(),
         samples,
         base_history: Vec::new(),

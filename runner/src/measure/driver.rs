@@ -1,18 +1,25 @@
 //! Takes pairs: launch, store, next, until the protocol has enough. Repeats a failed launch once,
 //! within a bound for the whole run, and stops where a side cannot be measured.
 
+use std::collections::BTreeMap;
+
+use anyhow::Context as _;
+
 use crate::config::{Bench, Config, Protocol};
 use crate::judge::{
     failure_words, in_order, rejected_pair, role_and_bar, settles, too_many_rejected, wanted_pairs,
 };
 use crate::machine::sensors::Watch;
-use crate::model::{BenchEvidence, Failure, Registration, RoundKind, Sample, SampleRole, Side};
+use crate::model::{
+    BenchEvidence, BenchPlan, Failure, Registration, RoundKind, Sample, SampleRole, Side,
+};
 use crate::process::Launcher;
 use crate::progress::{Event, Progress};
 use crate::stats::sequential::LOOKS;
 use crate::stats::{CONTROL_LAUNCH, PlannedLaunch, Schedule};
 
 use super::launch::{Attempt, take};
+use super::plan::{KnownLaunches, draw_up};
 use super::recorder::Recorder;
 
 /// How many launches and pairs a whole run may repeat; a machine that needs more is not measured
@@ -32,6 +39,8 @@ pub struct Measurement<'a> {
     pub progress: &'a Progress,
     /// Who watches the machine meanwhile; `None` where nobody does.
     pub watch: Option<&'a Watch>,
+    /// What is known of each bench's launches from before.
+    pub launches: &'a KnownLaunches,
 }
 
 /// Takes the samples of every bench and returns them by bench, in the config's order; a bench that
@@ -63,6 +72,7 @@ pub async fn measure<L: Launcher, R: Recorder>(
         recorder,
         repetitions_left: REPETITIONS,
         samples: Vec::new(),
+        plans: Vec::new(),
     };
     what.progress.emit(planned(what.config));
     let is_sequential = matches!(what.config.protocol, Protocol::Sequential { .. });
@@ -75,7 +85,7 @@ pub async fn measure<L: Launcher, R: Recorder>(
             break;
         }
     }
-    Ok(by_bench(what.config, run.samples))
+    Ok(by_bench(what.config, run.samples, run.plans))
 }
 
 /// The most samples that may come.
@@ -95,6 +105,7 @@ struct Run<'a, L, R> {
     recorder: &'a mut R,
     repetitions_left: u32,
     samples: Vec<Sample>,
+    plans: Vec<(String, BenchPlan)>,
 }
 
 /// How one place of a pair came out.
@@ -120,6 +131,9 @@ impl<L: Launcher, R: Recorder> Run<'_, L, R> {
         let (config, registration) = (self.what.config, self.what.registration);
         let begin = self.samples.len();
         let mut schedule = Schedule::new(&bench.name, position, self.what.seed);
+        if let Some(given) = bench.inner {
+            schedule.set_inner(given);
+        }
         for planned in schedule.throw_aways() {
             match self.place(&planned).await? {
                 Place::Filled => {}
@@ -127,6 +141,7 @@ impl<L: Launcher, R: Recorder> Run<'_, L, R> {
                 Place::Full => return Ok(false),
             }
         }
+        self.plan(bench, begin, &mut schedule).await?;
         let mut valid = 0;
         while let Some(wanted) =
             wanted_pairs(bench, config.protocol, registration, &self.samples[begin..])
@@ -148,6 +163,25 @@ impl<L: Launcher, R: Recorder> Run<'_, L, R> {
             ));
         }
         Ok(!is_settled)
+    }
+
+    /// Settles how the bench's samples are taken, and stores that, before the first of them. The
+    /// throw-aways begin at `begin`.
+    async fn plan(
+        &mut self,
+        bench: &Bench,
+        begin: usize,
+        schedule: &mut Schedule,
+    ) -> anyhow::Result<()> {
+        let known = self.what.launches.get(&bench.name).copied();
+        let Some(plan) = draw_up(bench, &self.samples[begin..], known) else {
+            return Ok(());
+        };
+        let stored = self.recorder.plan(&bench.name, &plan).await;
+        stored.with_context(|| format!("storing the plan of bench `{}`", bench.name))?;
+        schedule.set_inner(plan.inner);
+        self.plans.push((bench.name.clone(), plan));
+        Ok(())
     }
 
     /// Takes a valid pair; `false` where the run has to stop. `begin` is where the bench's samples
@@ -287,13 +321,19 @@ impl<L: Launcher, R: Recorder> Run<'_, L, R> {
     }
 }
 
-fn by_bench(config: &Config, mut samples: Vec<Sample>) -> Vec<BenchEvidence> {
+fn by_bench(
+    config: &Config,
+    mut samples: Vec<Sample>,
+    plans: Vec<(String, BenchPlan)>,
+) -> Vec<BenchEvidence> {
+    let mut plans: BTreeMap<String, BenchPlan> = plans.into_iter().collect();
     config
         .benches
         .iter()
         .map(|bench| BenchEvidence {
             bench: bench.name.clone(),
             samples: samples.extract_if(.., |s| s.bench == bench.name).collect(),
+            plan: plans.remove(&bench.name),
             base_history: Vec::new(),
             past_estimates: Vec::new(),
         })

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::config::{DEFAULT_PROTOCOL, Probe, Protocol};
+use crate::measure::Known;
 use crate::measure::fake::{
     FakeLauncher, FakeRecorder, bench, config, finished, pleasantries, with_harness,
 };
@@ -27,6 +28,7 @@ async fn run_registered(
         seed: 1,
         progress: &Progress::silent(),
         watch: None,
+        launches: &KnownLaunches::new(),
     };
     let evidence = measure(&measurement, launcher, &mut recorder)
         .await
@@ -240,6 +242,45 @@ async fn a_harness_is_launched_once_per_sample_with_the_pairs_seed() {
     );
     assert_ne!(samples[2].inner[2], samples[4].inner[2]);
     assert!(String::from_utf8_lossy(&recorder.logs[0]).contains("\"ok\":true"));
+}
+
+/// Where the config gives no number, the throw-aways have the default; then the plan is stored, and
+/// what it says is asked for.
+#[tokio::test]
+async fn the_plan_is_stored_before_the_first_pair_and_followed() {
+    let mut config = harness_config();
+    config.benches[0].inner = None;
+    let mut launcher = FakeLauncher::harness(|_, request| {
+        Ok(pleasantries(request).unwrap_or_else(|| {
+            let asked = request["inner"].as_u64().expect("a number of runs");
+            let inner: Vec<f64> = (0..asked).map(|_| asked as f64).collect();
+            json!({"id": request["id"], "ok": true, "unit": "tok/s", "value": asked,
+                   "inner": inner})
+            .to_string()
+        }))
+    });
+    let mut recorder = FakeRecorder::default();
+    let known = [("prefill".to_owned(), Known::Runs(21))];
+    let measurement = Measurement {
+        config: &config,
+        registration: &Registration::default(),
+        seed: 1,
+        progress: &Progress::silent(),
+        watch: None,
+        launches: &KnownLaunches::from(known),
+    };
+    let evidence = measure(&measurement, &mut launcher, &mut recorder)
+        .await
+        .expect("the recorder never fails");
+    let asked: Vec<usize> = evidence[0].samples.iter().map(|s| s.inner.len()).collect();
+    assert_eq!(asked, [8, 8, 21, 21, 21, 21, 21, 21]);
+    let plan = evidence[0].plan.as_ref().expect("a plan");
+    assert_eq!(recorder.plans, [(2, plan.clone())]);
+    assert!(evidence[0].samples.iter().all(|s| s.answer_ms.is_some()));
+
+    // A command has no plan.
+    let (evidence, recorder) = run(&sequential(&["prefill"]), &mut speeds(|_| 100.0)).await;
+    assert_eq!((evidence[0].plan.as_ref(), recorder.plans.len()), (None, 0));
 }
 
 /// The failure of the first sample where the harness answers `sample` with `answer`.

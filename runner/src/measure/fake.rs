@@ -11,7 +11,7 @@ use crate::config::{
     Bench, Build, Campaign, CommandLine, Config, Cuda, Device, DeviceKind, Environment, Extract,
     Harness, Limits, Probe, Protocol, Toolchain,
 };
-use crate::model::{ArtifactHash, Better, Failure, Sample, Side, UnixMillis};
+use crate::model::{ArtifactHash, BenchPlan, Better, Failure, Sample, Side, UnixMillis};
 use crate::process::{Finished, HarnessSession, LaunchRequest, Launcher};
 
 use super::recorder::Recorder;
@@ -120,6 +120,8 @@ pub(crate) struct FakeRecorder {
     pub(crate) logs: Vec<Vec<u8>>,
     /// Every sample, in the order it was stored.
     pub(crate) samples: Vec<Sample>,
+    /// Every plan, with the number of samples that were stored before it.
+    pub(crate) plans: Vec<(usize, BenchPlan)>,
 }
 
 impl Recorder for FakeRecorder {
@@ -130,6 +132,11 @@ impl Recorder for FakeRecorder {
 
     async fn sample(&mut self, sample: &Sample) -> anyhow::Result<()> {
         self.samples.push(sample.clone());
+        Ok(())
+    }
+
+    async fn plan(&mut self, _: &str, plan: &BenchPlan) -> anyhow::Result<()> {
+        self.plans.push((self.samples.len(), plan.clone()));
         Ok(())
     }
 
@@ -150,7 +157,7 @@ pub(crate) fn bench(name: &str) -> Bench {
         env: BTreeMap::new(),
         timeout_s: 10,
         warmup: 1,
-        inner: 3,
+        inner: Some(3),
     }
 }
 

@@ -72,6 +72,7 @@ async fn run(
         registration: &Registration::default(),
         seed: 1,
         progress: &progress,
+        launches: &KnownLaunches::new(),
         watch: Some(&watch),
     };
     let evidence = measure(&measurement, &mut launcher, &mut recorder)
@@ -332,6 +333,7 @@ async fn a_clock_that_is_set_back_is_noted_and_counts_for_nothing() {
         registration: &Registration::default(),
         seed: 1,
         progress: &Progress::silent(),
+        launches: &KnownLaunches::new(),
         watch: None,
     };
     let mut recorder = FakeRecorder::default();

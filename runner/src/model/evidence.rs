@@ -300,6 +300,9 @@ pub struct Sample {
     pub started_at: UnixMillis,
     /// Wall time of the process, milliseconds.
     pub wall_ms: f64,
+    /// From a harness's question to its answer, milliseconds: what the runs inside take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_ms: Option<f64>,
     /// The value in the bench's unit; finite and positive. `None` when it is missing.
     pub value: Option<f64>,
     /// Values of the inner runs, where the harness reports them.
@@ -321,6 +324,9 @@ pub struct BenchEvidence {
     pub bench: String,
     /// Every sample, in the order it was taken, throw-aways and failures included.
     pub samples: Vec<Sample>,
+    /// How they were taken; `None` for a command, and in records from before there were plans.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<super::BenchPlan>,
     /// Medians of the base side in earlier runs of the same base build on the same machine,
     /// oldest first.
     pub base_history: Vec<f64>,

@@ -1,6 +1,7 @@
 //! The stages that need the device: gates, counters and benches.
 
 use super::stages::Stages;
+use super::window::Card;
 use crate::build::Workbench;
 use crate::machine::sensors::{MachineSensors, Watch};
 use crate::machine::{self, Holder};
@@ -27,6 +28,10 @@ impl Stages<'_> {
             Err(error) => return self.fault(Stage::Gates, None, None, &error.into()).await,
         };
         let card = self.card().await?;
+        if self.options.calibration.is_some() {
+            self.measure_in_window(card, bench).await?;
+            return Ok(());
+        }
         self.begin(Stage::Gates, None).await?;
         let config = &self.prepared.config;
         let gates = crate::gates::run(config, bench, &mut self.recorder, self.progress).await?;
@@ -44,25 +49,40 @@ impl Stages<'_> {
                 return Ok(());
             }
         }
-        let Some(window) = self.open_window(card).await? else {
+        if !self.measure_in_window(card, bench).await? {
             return Ok(());
-        };
-        self.measure(bench).await?;
-        self.close_window(window).await?;
+        }
         if counters_first || crate::judge::settled_by_launches(&self.evidence) {
             return Ok(());
         }
         self.take_counters(bench).await
     }
 
+    /// Measures between two looks at the machine; `false` where it is not fit to be measured on.
+    async fn measure_in_window(
+        &mut self,
+        card: Option<Card>,
+        bench: &mut Workbench,
+    ) -> anyhow::Result<bool> {
+        let Some(window) = self.open_window(card).await? else {
+            return Ok(false);
+        };
+        self.measure(bench).await?;
+        self.close_window(window).await?;
+        Ok(true)
+    }
+
     async fn measure(&mut self, bench: &mut Workbench) -> anyhow::Result<()> {
-        let config = &self.prepared.config;
+        let narrowed = self.options.calibration.as_ref();
+        let narrowed = narrowed.map(|plan| plan.narrowed(&self.prepared.config));
+        let config = narrowed.as_ref().unwrap_or(&self.prepared.config);
         self.begin(Stage::Measure, None).await?;
         let watch = self.watch();
         let what = Measurement {
             config,
             registration: &self.prepared.registration,
             seed: self.seed,
+            launches: &self.launches,
             progress: self.progress,
             watch: watch.as_ref(),
         };

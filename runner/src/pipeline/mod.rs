@@ -4,16 +4,20 @@
 //! verdict is settled. What a verdict means is decided in [`crate::judge`], how things are done
 //! in the modules called here.
 
+mod calibrate;
 mod code;
 mod counters;
 mod device;
+mod expect;
 mod interrupted;
+mod launches;
 mod prepare;
 mod profile;
 mod runtime;
 mod stages;
 mod window;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -25,6 +29,7 @@ use crate::progress::Progress;
 use crate::record::{CommitPack, Records, RunId, RunStart};
 use crate::{machine, toolchain};
 
+pub use calibrate::{CalibrationPlan, CalibrationRequest, CalibrationRun, calibrate};
 pub use counters::claims_with;
 pub use prepare::{Prepared, Recipe, prepare};
 pub use profile::{Profiling, profile};
@@ -57,10 +62,23 @@ pub struct Options {
     pub measure_anyway: bool,
     /// The run that is repeated.
     pub replay_of: Option<RunId>,
+    /// What the run is for.
+    pub purpose: db::Purpose,
+    /// What a calibration measures; `None` for any other run.
+    pub calibration: Option<CalibrationPlan>,
+    /// The timed runs that the repeated run's benches had, where the config does not give them.
+    pub inner: BTreeMap<String, u32>,
     /// Build both sides again, also where they are in the cache.
     pub rebuild: bool,
     /// Stored builds to use instead of building.
     pub stored_builds: Option<PerSide<crate::model::BuildEvidence>>,
+}
+
+impl Options {
+    /// Whether this is a lever that was not run before.
+    fn is_lever(&self) -> bool {
+        self.purpose == db::Purpose::Lever && self.replay_of.is_none()
+    }
 }
 
 /// Runs a lever; gives the run under which it was recorded.
@@ -82,7 +100,7 @@ pub async fn run(
 
 /// Runs what is prepared.
 pub async fn execute(
-    prepared: Prepared,
+    mut prepared: Prepared,
     options: &Options,
     records: &Records,
     dirs: &Dirs,
@@ -90,6 +108,11 @@ pub async fn execute(
 ) -> anyhow::Result<RunId> {
     prepared.check()?;
     interrupted::report(records, dirs, progress).await?;
+    let machine = machine::Environment::read();
+    let device = machine::device_state(&prepared.config, &machine);
+    if options.is_lever() && is_present(&device) {
+        expect::announce(&mut prepared, records, &machine.fingerprint, progress).await?;
+    }
     for note in &prepared.notes {
         progress.note(note.clone());
     }
@@ -97,8 +120,6 @@ pub async fn execute(
     let uuid = crate::record::new_uuid();
     let alive = interrupted::Alive::mark(dirs, &uuid)?;
     let toolchain = stages::toolchain(&prepared, &dirs.cache, progress).await;
-    let machine = machine::Environment::read();
-    let device = machine::device_state(&prepared.config, &machine);
     let process = stages::Process {
         dirs,
         uuid: &uuid,
@@ -106,6 +127,7 @@ pub async fn execute(
         device: &device,
     };
     let bench = stages::open_workbench(&prepared, options, &toolchain, &process)?;
+    let known = launches::known_launches(&prepared, options, records, &machine.fingerprint).await?;
     let start = RunStart {
         uuid: uuid.clone(),
         config: &prepared.config,
@@ -117,6 +139,7 @@ pub async fn execute(
         seed: options.seed.unwrap_or_else(rand::random),
         runner_sha256: runner.sha256.clone(),
         replay_of: options.replay_of,
+        purpose: options.purpose,
     };
     let recorder = records.begin(&start).await?;
     let run = recorder.run();
@@ -126,6 +149,7 @@ pub async fn execute(
         prepared: &prepared,
         options,
         seed,
+        launches: known,
         dirs,
         runner_exe: runner.path.clone(),
         recorder,
@@ -143,6 +167,10 @@ pub async fn execute(
     let ended = ended.with_context(|| format!("recording run {run}"))?;
     if ended {
         records.end(run).await?;
+    }
+    // Base against base has no lever to judge.
+    if options.calibration.is_some() {
+        return Ok(run);
     }
     let stored = records.load(run).await?;
     records

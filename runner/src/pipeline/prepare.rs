@@ -200,7 +200,7 @@ async fn earlier_trailers(
 }
 
 /// The file in the user's checkout, for campaigns that have not committed it yet.
-fn working_config(repository: &Repository) -> Option<Result<Config, config::LoadError>> {
+pub(super) fn working_config(repository: &Repository) -> Option<Result<Config, config::LoadError>> {
     let path = repository.root()?.join(config::FILE_NAME);
     path.is_file().then(|| Config::from_file(&path))
 }
@@ -279,7 +279,7 @@ impl Files {
     }
 }
 
-fn recipe(config: &Config) -> Recipe {
+pub(super) fn recipe(config: &Config) -> Recipe {
     Recipe {
         build: config.build.clone(),
         toolchain: config.toolchain.clone(),
@@ -295,7 +295,7 @@ fn differ_in_measuring(base: &Config, head: &Config) -> bool {
     measuring(base) != measuring(head)
 }
 
-async fn committed(
+pub(super) async fn committed(
     repository: &Repository,
     sha: &Sha,
     side: Side,

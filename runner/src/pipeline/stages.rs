@@ -16,6 +16,7 @@ pub(super) struct Stages<'a> {
     pub(super) prepared: &'a Prepared,
     pub(super) options: &'a Options,
     pub(super) seed: u64,
+    pub(super) launches: crate::measure::KnownLaunches,
     pub(super) dirs: &'a Dirs,
     pub(super) runner_exe: PathBuf,
     pub(super) recorder: Recorder,
@@ -141,6 +142,9 @@ impl Stages<'_> {
             }
             None => return Ok(()),
         };
+        if self.options.calibration.is_some() {
+            return self.against_itself(&mut bench, &toolchain).await;
+        }
         let Some(reports) = self.build_both(&mut bench, &toolchain).await? else {
             return Ok(());
         };

@@ -342,9 +342,15 @@ async fn load_benches(
             None => benches.push(BenchEvidence {
                 bench: sample.bench.clone(),
                 samples: vec![sample],
+                plan: None,
                 base_history: Vec::new(),
                 past_estimates: Vec::new(),
             }),
+        }
+    }
+    for row in db::bench_plans_by_run(conn, run.id).await? {
+        if let Some(bench) = benches.iter_mut().find(|bench| bench.bench == row.bench) {
+            bench.plan = Some(parse(run.id, "bench plan", &row.json)?);
         }
     }
     for bench in &mut benches {
@@ -366,6 +372,7 @@ fn sample(run: RunId, row: db::Sample) -> Result<Sample> {
         attempt: row.attempt,
         started_at: UnixMillis(row.started_at),
         wall_ms: row.wall_ms,
+        answer_ms: row.answer_ms,
         value: row.value,
         inner: parse(run, "inner values", &row.inner_json)?,
         failure: match &row.failure_json {

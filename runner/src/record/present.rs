@@ -67,21 +67,7 @@ impl Presentable {
         serde_json::json!({
             "schema": crate::model::SCHEMA_VERSION,
             "kind": "run",
-            "run": {
-                "id": row.id,
-                "uuid": row.uuid,
-                "campaign": row.campaign,
-                "state": row.state,
-                "started_at": row.started_at,
-                "closed_at": row.closed_at,
-                "registered_at": row.registered_at,
-                "registration_sha256": row.registration_sha256,
-                "config_sha256": row.config_sha256,
-                "seed": row.seed.0.to_string(),
-                "runner_version": row.runner_version,
-                "runner_sha256": row.runner_sha256,
-                "replay_of": row.replay_of,
-            },
+            "run": run_document(row),
             "judgement": self.judgement,
             "shown": self.shown(),
             "evidence": self.stored.evidence,
@@ -90,6 +76,26 @@ impl Presentable {
             "toolchain": self.stored.toolchain,
         })
     }
+}
+
+/// A run's row as scripts see it.
+pub(crate) fn run_document(row: &db::Run) -> serde_json::Value {
+    serde_json::json!({
+        "id": row.id,
+        "uuid": row.uuid,
+        "campaign": row.campaign,
+        "state": row.state,
+        "started_at": row.started_at,
+        "closed_at": row.closed_at,
+        "registered_at": row.registered_at,
+        "registration_sha256": row.registration_sha256,
+        "config_sha256": row.config_sha256,
+        "seed": row.seed.0.to_string(),
+        "runner_version": row.runner_version,
+        "runner_sha256": row.runner_sha256,
+        "replay_of": row.replay_of,
+        "purpose": row.purpose,
+    })
 }
 
 fn correction_document(note: &CorrectionNote) -> serde_json::Value {

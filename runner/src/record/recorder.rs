@@ -6,9 +6,9 @@ use super::begin::commit_row;
 use super::convert::{json, tag};
 use super::{Records, Result, RunId, now};
 use crate::model::{
-    ArtifactHash, BuildEvidence, ClaimEvidence, CodeEvidence, CommitInfo, CounterProfile,
-    DeviceState, Fault, GateEvidence, GateOutcome, Judgement, RevertEvidence, Sample, Side, Stage,
-    UnixMillis,
+    ArtifactHash, BenchPlan, BuildEvidence, ClaimEvidence, CodeEvidence, CommitInfo,
+    CounterProfile, DeviceState, Fault, GateEvidence, GateOutcome, Judgement, RevertEvidence,
+    Sample, Side, Stage, UnixMillis,
 };
 
 /// The writing end of one run's record.
@@ -285,6 +285,18 @@ impl Recorder {
         Ok(tx.commit().await?)
     }
 
+    /// Stores how a bench's samples are taken.
+    pub async fn plan(&self, bench: &str, plan: &BenchPlan) -> Result<()> {
+        let mut tx = self.begin().await?;
+        let row = db::BenchPlan {
+            bench: bench.to_owned(),
+            inner: plan.inner,
+            json: json(plan),
+        };
+        db::bench_plan_insert(&mut tx, self.run, &row).await?;
+        Ok(tx.commit().await?)
+    }
+
     /// Stores one sample.
     pub async fn sample(&self, sample: &Sample) -> Result<()> {
         let mut tx = self.begin().await?;
@@ -297,6 +309,7 @@ impl Recorder {
             attempt: sample.attempt,
             started_at: sample.started_at.0,
             wall_ms: sample.wall_ms,
+            answer_ms: sample.answer_ms,
             value: sample.value,
             inner_json: json(&sample.inner),
             failure_json: sample.failure.as_ref().map(json),
@@ -317,6 +330,10 @@ impl crate::measure::Recorder for Recorder {
 
     async fn sample(&mut self, sample: &Sample) -> anyhow::Result<()> {
         Ok(Recorder::sample(self, sample).await?)
+    }
+
+    async fn plan(&mut self, bench: &str, plan: &BenchPlan) -> anyhow::Result<()> {
+        Ok(Recorder::plan(self, bench, plan).await?)
     }
 
     fn now(&self) -> UnixMillis {

@@ -7,6 +7,9 @@
 
 mod binomial;
 mod effect;
+pub mod forecast;
+pub mod inner;
+pub mod noise;
 mod schedule;
 pub mod sequential;
 mod signed_rank;

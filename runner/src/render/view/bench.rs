@@ -56,6 +56,8 @@ pub struct BenchView {
     pub raw: BenchNumbers,
     /// Values that are missing, with the reason.
     pub missing: Vec<MissingView>,
+    /// How the samples were taken, where a harness took them.
+    pub plan: Option<String>,
     /// Every sample in the order it was taken.
     pub samples: Vec<SampleView>,
 }
@@ -69,6 +71,8 @@ pub struct UnjudgedBench {
     pub text: String,
     /// Values that are missing, with the reason.
     pub missing: Vec<MissingView>,
+    /// How the samples were taken, where a harness took them.
+    pub plan: Option<String>,
     /// Every sample in the order it was taken.
     pub samples: Vec<SampleView>,
 }
@@ -182,6 +186,7 @@ pub(super) fn bench_view(
         head_median_text: optional(shown.head_median.get()),
         raw: raw_numbers(judged, shown),
         missing: missing_views(samples),
+        plan: taken.and_then(plan_text),
         samples: sample_views(samples),
         effect,
     }
@@ -197,6 +202,7 @@ pub(super) fn unjudged_view(taken: &BenchEvidence) -> UnjudgedBench {
             numbers::counted(launches, "launch")
         ),
         missing: missing_views(&taken.samples),
+        plan: plan_text(taken),
         samples: sample_views(&taken.samples),
     }
 }
@@ -232,6 +238,10 @@ pub(super) fn not_measured_text(benches: &[BenchView]) -> Option<String> {
 
 fn missing_views(samples: &[Sample]) -> Vec<MissingView> {
     samples.iter().filter_map(missing_view).collect()
+}
+
+fn plan_text(taken: &BenchEvidence) -> Option<String> {
+    taken.plan.as_ref().map(crate::model::BenchPlan::text)
 }
 
 fn sample_views(samples: &[Sample]) -> Vec<SampleView> {
