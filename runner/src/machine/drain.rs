@@ -253,6 +253,24 @@ mod tests {
         assert_eq!(Users::default().in_the_way(None), None);
     }
 
+    /// `docs/machine-control.md` says what a drained device is.
+    #[test]
+    fn the_document_gives_the_limits() {
+        let document = include_str!("../../../docs/machine-control.md");
+        let words: Vec<&str> = document.split_whitespace().collect();
+        let document = words.join(" ");
+        for said in [
+            format!("not more than {} MiB above", MEMORY_SLACK >> 20),
+            format!(
+                "not more than {} GiB ({} % of a large card's memory)",
+                UNEXPLAINED_BYTES >> 30,
+                UNEXPLAINED_SHARE * 100.0
+            ),
+        ] {
+            assert!(document.contains(&said), "it does not say `{said}`");
+        }
+    }
+
     #[test]
     fn busy_cpus_are_counted() {
         let text = |user: u64, idle: u64| {

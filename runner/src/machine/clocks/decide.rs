@@ -24,14 +24,16 @@ impl Facts {
     pub fn read(gpu: &NvmlGpu, is_ours: impl Fn(u32) -> bool) -> Facts {
         let processes = || -> Result<Vec<GpuProcess>, NvmlError> {
             let mut all = gpu.compute_processes()?;
+            let known: Vec<u32> = all.iter().map(|process| process.pid).collect();
             match gpu.graphics_processes() {
-                Ok(graphics) => all.extend(graphics),
+                Ok(graphics) => {
+                    all.extend(graphics.into_iter().filter(|p| !known.contains(&p.pid)))
+                }
                 // Cards without a display have no such list.
                 Err(NvmlError::NotSupported { .. }) => {}
                 Err(error) => return Err(error),
             }
             all.retain(|process| !is_ours(process.pid));
-            all.dedup_by_key(|process| process.pid);
             Ok(all)
         };
         Facts {

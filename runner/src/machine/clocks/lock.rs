@@ -75,6 +75,7 @@ pub fn request(what: &LockRequest) -> Result<ClockLock, String> {
             not_permitted,
         }) => {
             lock.held = None;
+            let _ = lock.child.wait();
             Err(refusal(reason, not_permitted, what))
         }
         Ok(_) | Err(_) => {

@@ -4,9 +4,8 @@
 //! again, in a session of its own, deaf to signals, with the read end of a pipe that the runner
 //! holds open. When the pipe ends (in order, or because the runner died, however it died), the
 //! guardian takes the lock away. Before it sets a lock it leaves a *marker* beside the device
-//! locks; where the guardian was killed as well or the power failed, the next runner finds the
-//! marker and takes the lock away first, unless the machine has restarted, which does that by
-//! itself.
+//! locks; where the guardian was killed as well, the next runner finds the marker and takes the
+//! lock away first, unless the machine has restarted since, which does that by itself.
 //!
 //! A card that others use, or whose clocks somebody else has set, is left as it is.
 
