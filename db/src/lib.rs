@@ -13,6 +13,7 @@
 
 pub mod artifacts;
 mod build;
+mod confirmation;
 mod counter;
 mod error;
 mod evidence;
@@ -25,8 +26,10 @@ mod judgement;
 mod open;
 mod run;
 mod sample;
+mod sample_facts;
 
 pub use build::*;
+pub use confirmation::*;
 pub use counter::*;
 pub use error::{Error, Result};
 pub use evidence::*;
@@ -38,6 +41,7 @@ pub use judgement::*;
 pub use open::{APPLICATION_ID, Db, Snapshot, Tx};
 pub use run::*;
 pub use sample::*;
+pub use sample_facts::*;
 
 /// A connection to the database. [`Tx`] and [`Snapshot`] dereference to it.
 pub type Conn = sqlx::SqliteConnection;

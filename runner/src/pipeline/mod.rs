@@ -24,6 +24,7 @@ use crate::progress::Progress;
 use crate::record::{CommitPack, Records, RunId, RunStart};
 use crate::{machine, toolchain};
 
+pub use crate::record::Confirms;
 pub use counters::claims_with;
 pub use prepare::{Prepared, Recipe, prepare};
 pub use profile::{Profiling, profile};
@@ -56,6 +57,8 @@ pub struct Options {
     pub measure_anyway: bool,
     /// The run that is repeated.
     pub replay_of: Option<RunId>,
+    /// What the run is declared to confirm.
+    pub confirms: Option<Confirms>,
     /// Build both sides again, also where they are in the cache.
     pub rebuild: bool,
     /// Stored builds to use instead of building.
@@ -116,6 +119,7 @@ pub async fn execute(
         seed: options.seed.unwrap_or_else(rand::random),
         runner_sha256: runner.sha256.clone(),
         replay_of: options.replay_of,
+        confirms: options.confirms.clone(),
     };
     let recorder = records.begin(&start).await?;
     let run = recorder.run();

@@ -28,6 +28,8 @@ pub struct StoredRun {
     pub machine: serde_json::Value,
     /// The toolchain; null for a campaign without one.
     pub toolchain: serde_json::Value,
+    /// The run that it was declared to confirm.
+    pub confirms: Option<RunId>,
     /// The sides' recipes, as stored with their builds.
     pub recipes: PerSide<Option<String>>,
 }
@@ -105,7 +107,9 @@ impl Records {
                 .and_then(|s| serde_json::from_str(&s.json).ok())
                 .unwrap_or_default()
         };
+        let confirms = db::confirmation_get(conn, id).await?.map(|c| c.confirms);
         Ok(StoredRun {
+            confirms,
             corrections: db::corrections_by_run(conn, id).await?,
             machine: described(machine),
             toolchain: described(toolchain),

@@ -60,6 +60,7 @@ pub async fn replay(
             .iter()
             .any(|b| !b.samples.is_empty()),
         replay_of: Some(original.row.id),
+        confirms: None,
         rebuild: stored_builds.is_none(),
         stored_builds,
     };
