@@ -5,7 +5,7 @@ use super::reader::{Item, Section};
 use super::schema;
 use super::sections::timeout;
 use super::values::{command, environment, extract, pattern};
-use super::{Bench, Extract, FigureRule, Identity, NamedFormat, Parity, Probe};
+use super::{Bench, Extract, FigureRule, Identity, NamedFormat, OutputClass, Parity, Probe};
 use crate::model::{Bar, Better};
 
 /// Time limit for one launch where none is given, seconds.
@@ -247,6 +247,7 @@ fn bench<'a>(
     let timeout_s = timeout(section, "timeout_s", LAUNCH_S);
     let warmup = inner_runs(section, "warmup", 0, WARMUP);
     let inner = inner_runs(section, "inner", 1, INNER);
+    let output = section.get("output").and_then(output_class);
     Some(Bench {
         name: name?,
         probe: probe?,
@@ -258,7 +259,15 @@ fn bench<'a>(
         timeout_s,
         warmup,
         inner,
+        output: output.unwrap_or_default(),
     })
+}
+
+fn output_class(item: Item<'_>) -> Option<OutputClass> {
+    item.word(&[
+        ("tolerance", OutputClass::Tolerance),
+        ("bytes", OutputClass::Bytes),
+    ])
 }
 
 /// A number of runs inside a harness's launch.

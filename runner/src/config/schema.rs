@@ -110,6 +110,7 @@ table!(
         "timeout_s",
         "warmup",
         "inner",
+        "output",
     ]
 );
 table!(

@@ -255,6 +255,26 @@ pub struct Bench {
     pub warmup: u32,
     /// Timed inner runs, of which the harness gives the median; 8 by default.
     pub inner: u32,
+    /// What the output of the timed runs must be.
+    #[serde(default, skip_serializing_if = "OutputClass::is_default")]
+    pub output: OutputClass,
+}
+
+/// What is demanded of the output of a bench's timed runs, where it is reported.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OutputClass {
+    /// Nothing: it may differ between the sides, as after a reordering of sums. It is shown.
+    #[default]
+    Tolerance,
+    /// It is the same on both sides to the byte.
+    Bytes,
+}
+
+impl OutputClass {
+    fn is_default(&self) -> bool {
+        *self == OutputClass::default()
+    }
 }
 
 /// `[[counters]]`: a command whose kernels are profiled on both sides.

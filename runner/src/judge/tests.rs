@@ -8,6 +8,7 @@ use crate::measure::fake;
 use crate::model::*;
 use crate::stats::CONTROL_LAUNCH;
 
+mod facts;
 mod sequential;
 
 fn sha(digit: char) -> Sha {
@@ -113,6 +114,7 @@ fn sample(side: Side, role: SampleRole, pair: u32, value: Option<f64>) -> Sample
         wall_ms: 1.0,
         value,
         inner: Vec::new(),
+        facts: Facts::default(),
         failure: value.is_none().then_some(Failure::Signal { signal: 11 }),
         log: None,
     }

@@ -2,7 +2,9 @@
 //! within a bound for the whole run, and stops where a side cannot be measured.
 
 use crate::config::{Bench, Config, Protocol};
-use crate::judge::{failure_words, in_order, role_and_bar, settles, wanted_pairs};
+use crate::judge::{
+    differs_in_work, failure_words, in_order, role_and_bar, settles, wanted_pairs,
+};
 use crate::model::{BenchEvidence, Failure, Registration, RoundKind, Sample, SampleRole, Side};
 use crate::process::Launcher;
 use crate::progress::{Event, Progress};
@@ -128,6 +130,13 @@ impl<L: Launcher, R: Recorder> Run<'_, L, R> {
                     return Ok(false);
                 }
                 valid += 1;
+                if differs_in_work(&self.samples[begin..]) {
+                    self.what.progress.note(format!(
+                        "{} did different work on the sides: measuring stops",
+                        bench.name
+                    ));
+                    return Ok(false);
+                }
             }
         }
         let own = &self.samples[begin..];

@@ -304,6 +304,9 @@ pub struct Sample {
     pub value: Option<f64>,
     /// Values of the inner runs, where the harness reports them.
     pub inner: Vec<f64>,
+    /// What the launch reported about its work, its output and its kernels.
+    #[serde(default, skip_serializing_if = "super::Facts::is_empty")]
+    pub facts: super::Facts,
     /// Why the value is missing.
     pub failure: Option<Failure>,
     /// The process's output.

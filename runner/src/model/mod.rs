@@ -5,12 +5,14 @@
 
 mod counters;
 mod evidence;
+mod facts;
 mod ids;
 mod registration;
 mod verdict;
 
 pub use counters::*;
 pub use evidence::*;
+pub use facts::*;
 pub use ids::*;
 pub use registration::*;
 pub use verdict::*;

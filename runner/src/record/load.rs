@@ -6,7 +6,7 @@ use super::convert::parse;
 use super::{RecordError, Records, Result, RunId};
 use crate::model::{
     ArtifactHash, BenchEvidence, BuildEvidence, ClaimEvidence, ClaimOutcome, CodeEvidence,
-    CommitInfo, Decision, DecisionAction, DeviceState, Evidence, Fault, GateEvidence, GateOutcome,
+    CommitInfo, Decision, DecisionAction, DeviceState, Evidence, Facts, Fault, GateEvidence, GateOutcome,
     Judgement, KernelOccupancy, OutputFile, PastEstimate, PerSide, Sample, Sha, Side, UnixMillis,
 };
 
@@ -334,8 +334,9 @@ async fn load_benches(
     base_key: Option<&str>,
 ) -> Result<Vec<BenchEvidence>> {
     let mut benches: Vec<BenchEvidence> = Vec::new();
-    for row in db::samples_by_run(conn, run.id).await? {
-        let sample = sample(run.id, row)?;
+    let mut facts = super::facts::by_sample(conn, run.id).await?;
+    for (seq, row) in (0..).zip(db::samples_by_run(conn, run.id).await?) {
+        let sample = sample(run.id, row, facts.remove(&seq).unwrap_or_default())?;
         match benches.iter_mut().find(|bench| bench.bench == sample.bench) {
             Some(bench) => bench.samples.push(sample),
             None => benches.push(BenchEvidence {
@@ -355,7 +356,7 @@ async fn load_benches(
     Ok(benches)
 }
 
-fn sample(run: RunId, row: db::Sample) -> Result<Sample> {
+fn sample(run: RunId, row: db::Sample, facts: Facts) -> Result<Sample> {
     Ok(Sample {
         side: word(run, "side", &row.side)?,
         role: word(run, "sample role", &row.role)?,
@@ -367,6 +368,7 @@ fn sample(run: RunId, row: db::Sample) -> Result<Sample> {
         wall_ms: row.wall_ms,
         value: row.value,
         inner: parse(run, "inner values", &row.inner_json)?,
+        facts,
         failure: match &row.failure_json {
             Some(text) => Some(parse(run, "sample failure", text)?),
             None => None,

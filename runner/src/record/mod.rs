@@ -10,6 +10,7 @@ mod begin;
 mod convert;
 mod counters;
 mod describe;
+mod facts;
 mod find;
 mod load;
 mod present;

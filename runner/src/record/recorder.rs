@@ -302,7 +302,10 @@ impl Recorder {
             failure_json: sample.failure.as_ref().map(json),
             log_artifact: sample.log.as_ref().map(|log| log.0.clone()),
         };
-        db::sample_append(&mut tx, self.run, &row).await?;
+        let seq = db::sample_append(&mut tx, self.run, &row).await?;
+        if !sample.facts.is_empty() {
+            db::sample_facts_insert(&mut tx, self.run, seq, &json(&sample.facts)).await?;
+        }
         Ok(tx.commit().await?)
     }
 }
