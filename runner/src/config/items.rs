@@ -1,6 +1,7 @@
 //! The gates and benches of `campaign.toml`: what is asked of a side, and where the answer is.
 
 use super::bar::parse_bar;
+use super::floor;
 use super::reader::{Item, Section};
 use super::schema;
 use super::sections::timeout;
@@ -212,11 +213,22 @@ pub(super) fn identity(context: &Context<'_, '_>) -> Option<Identity> {
 /// `[[bench]]`.
 pub(super) fn benches(context: &Context<'_, '_>) -> Vec<Bench> {
     let mut taken = Vec::new();
+    let peaks = floor::peaks(context.root);
+    let read = |section: &Section<'_>| {
+        let bench = bench(context, section, &mut taken)?;
+        let of = floor::Of {
+            unit: &bench.unit,
+            better: bench.better,
+            peaks: &peaks,
+        };
+        let floor = floor::floor(section, &of);
+        Some(Bench { floor, ..bench })
+    };
     context
         .root
         .sections(&schema::BENCH)
         .iter()
-        .filter_map(|section| bench(context, section, &mut taken))
+        .filter_map(read)
         .collect()
 }
 
@@ -260,6 +272,7 @@ fn bench<'a>(
         warmup,
         inner,
         output: output.unwrap_or_default(),
+        floor: None,
     })
 }
 

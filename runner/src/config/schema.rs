@@ -43,7 +43,7 @@ macro_rules! table {
 
 table!(ROOT, "", false, [
     "campaign", "toolchain", "device", "build", "kernel", "harness", "parity", "identity",
-    "bench", "counters", "protocol", "environment", "limits",
+    "bench", "counters", "protocol", "machine", "environment", "limits",
 ], later ["ruler", "variant", "reference"]);
 table!(
     CAMPAIGN,
@@ -111,7 +111,20 @@ table!(
         "warmup",
         "inner",
         "output",
+        "floor",
     ]
+);
+table!(
+    FLOOR,
+    "bench.floor",
+    false,
+    ["bytes", "operations", "work", "best_possible"]
+);
+table!(
+    MACHINE,
+    "machine",
+    false,
+    ["peak_bandwidth", "peak_operations"]
 );
 table!(
     COUNTERS,
@@ -151,6 +164,8 @@ pub(super) static ALL: &[&Table] = &[
     &FIGURE,
     &IDENTITY,
     &BENCH,
+    &FLOOR,
+    &MACHINE,
     &COUNTERS,
     &VALUE,
     &PROTOCOL,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::floor::Floor;
 use crate::model::{Bar, Better};
 
 /// A whole `campaign.toml`, checked.
@@ -258,6 +259,9 @@ pub struct Bench {
     /// What the output of the timed runs must be.
     #[serde(default, skip_serializing_if = "OutputClass::is_default")]
     pub output: OutputClass,
+    /// The best that is possible.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub floor: Option<Floor>,
 }
 
 /// What is demanded of the output of a bench's timed runs, where it is reported.

@@ -526,3 +526,24 @@ async fn a_command_reports_facts_in_the_document_of_its_value() {
         assert!(words.contains("cannot be"), "{words}");
     }
 }
+
+/// Lesson 15: a time that the work does not allow is no time.
+#[tokio::test]
+async fn a_value_beyond_the_floor_is_refused_with_the_arithmetic() {
+    let mut bounded = bench("prefill");
+    bounded.floor = Some(crate::config::Floor {
+        limit: 150.0,
+        how: "512 tok for 11.2 MB at 273 GB/s".to_owned(),
+    });
+    let config = config(vec![bounded]);
+    let (evidence, _) = run(&config, &mut speeds(|_| 149.0)).await;
+    assert_eq!(pairs_taken(&evidence[0]), 3);
+    let (evidence, _) = run(&config, &mut speeds(|_| 153_945.0)).await;
+    assert_eq!(letters(&evidence[0].samples), "B(head)(head)B",
+        "once more, then a control");
+    let Some(Failure::Impossible { message }) = &evidence[0].samples[1].failure else {
+        panic!("{:?}", evidence[0].samples[1]);
+    };
+    let said = "153,945 tok/s is above the ceiling of 150.00 tok/s: 512 tok for 11.2 MB at 273 GB/s";
+    assert_eq!(message, said);
+}

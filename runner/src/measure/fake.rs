@@ -152,6 +152,7 @@ pub(crate) fn bench(name: &str) -> Bench {
         warmup: 1,
         inner: 3,
         output: OutputClass::default(),
+        floor: None,
     }
 }
 

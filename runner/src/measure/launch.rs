@@ -60,7 +60,7 @@ pub(super) async fn take<L: Launcher, R: Recorder>(
         let log = recorder.log(outcome.output).await;
         Some(log.context("storing a sample's output")?)
     };
-    let (value, inner, facts, failure) = match outcome.result {
+    let (value, inner, facts, failure) = match outcome.result.and_then(|g| possible(bench, g)) {
         Ok(given) => (Some(given.value), given.inner, given.facts, None),
         Err(failure) => (None, Vec::new(), Facts::default(), Some(failure)),
     };
@@ -81,6 +81,18 @@ pub(super) async fn take<L: Launcher, R: Recorder>(
     };
     recorder.sample(&sample).await.context("storing a sample")?;
     Ok(sample)
+}
+
+/// Passes a value that the work and the machine allow.
+fn possible(bench: &Bench, given: Given) -> Result<Given, Failure> {
+    let refusal = bench
+        .floor
+        .as_ref()
+        .and_then(|floor| floor.refusal(given.value, &bench.unit, bench.better));
+    match refusal {
+        None => Ok(given),
+        Some(message) => Err(Failure::Impossible { message }),
+    }
 }
 
 impl Outcome {

@@ -73,6 +73,11 @@ pub enum Failure {
         /// The printed unit.
         found: String,
     },
+    /// Printed a value that is better than what is possible.
+    Impossible {
+        /// The value, the bound, and where that comes from.
+        message: String,
+    },
     /// A declared output was not made.
     MissingOutput {
         /// The pattern that matched nothing.

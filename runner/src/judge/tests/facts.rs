@@ -171,3 +171,22 @@ fn a_lever_without_a_changed_kernel_needs_no_kernel_to_run() {
     });
     expect(&judgement, Verdict::Landed, &[]);
 }
+
+#[test]
+fn an_impossible_value_is_whose_launch_it_was() {
+    let impossible = Some(Failure::Impossible {
+        message: "12.3 us is below the floor of 41.0 us: 11.2 MB at 273 GB/s".to_owned(),
+    });
+    for (side, verdict) in [(Side::Head, Verdict::Broken), (Side::Base, Verdict::EnvInvalid)] {
+        let judgement = changed(|e| {
+            let samples = &mut e.benches[0].samples;
+            samples.retain(|s| s.pair < 3);
+            for sample in samples.iter_mut().filter(|s| s.side == side && s.pair == 2) {
+                sample.value = None;
+                sample.failure = impossible.clone();
+            }
+        });
+        let words = ["impossible: 12.3 us is below the floor of 41.0 us: 11.2 MB at 273 GB/s"];
+        expect(&judgement, verdict, &words);
+    }
+}
