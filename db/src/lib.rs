@@ -14,6 +14,7 @@
 pub mod artifacts;
 mod build;
 mod canary;
+mod confirmation;
 mod counter;
 mod error;
 mod evidence;
@@ -27,10 +28,12 @@ mod noise;
 mod open;
 mod run;
 mod sample;
+mod sample_facts;
 mod sample_state;
 
 pub use build::*;
 pub use canary::*;
+pub use confirmation::*;
 pub use counter::*;
 pub use error::{Error, Result};
 pub use evidence::*;
@@ -43,6 +46,7 @@ pub use noise::*;
 pub use open::{APPLICATION_ID, Db, Snapshot, Tx};
 pub use run::*;
 pub use sample::*;
+pub use sample_facts::*;
 pub use sample_state::*;
 
 /// A connection to the database. [`Tx`] and [`Snapshot`] dereference to it.

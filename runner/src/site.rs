@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 
 use crate::record::{Records, now};
 use crate::render::{
-    IndexInput, RoundRow, index_page, json, lever_page, newest_attempts, pages, view,
+    IndexInput, RoundRow, index_page, json, lever_page, pages, standing_rounds, view,
 };
 
 /// A campaign as pages name it.
@@ -65,8 +65,8 @@ pub async fn choose(
     }
 }
 
-/// Writes the index page, a page per judged run, and `campaign.json`. The index lists the newest
-/// run of each pair of commits; the others' pages are linked from that one's.
+/// Writes the index page, a page per judged run, and `campaign.json`. The index lists the
+/// attempt that stands of each registration; the others' pages are linked from that one's.
 pub async fn write(records: &Records, campaign: &CampaignName, out: &Path) -> anyhow::Result<Site> {
     let table = records.table(&campaign.name).await?;
     let rounds: Vec<RoundRow> = table
@@ -74,7 +74,7 @@ pub async fn write(records: &Records, campaign: &CampaignName, out: &Path) -> an
         .filter(|row| row.is_round())
         .filter_map(|row| row.round.clone())
         .collect();
-    let rounds = newest_attempts(&rounds);
+    let rounds = standing_rounds(&rounds);
     for row in table.iter().filter(|row| row.round.is_some()) {
         let presentable = records.present(row.run).await?;
         let page = lever_page(&presentable.input())?;

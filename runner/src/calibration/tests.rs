@@ -19,6 +19,7 @@ fn sample(side: Side, pair: u32, slot: u8, value: f64) -> Sample {
         answer_ms: None,
         value: Some(value),
         inner: Vec::new(),
+        facts: crate::model::Facts::default(),
         failure: None,
         log: None,
         state: None,

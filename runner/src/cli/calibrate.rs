@@ -170,7 +170,7 @@ pub(super) async fn recorded(
     let profiles = records.noise_by_run(run).await?;
     if json {
         let mut document = document(&profiles.iter().collect::<Vec<_>>(), None);
-        document["run"] = crate::record::run_document(&stored.row);
+        document["run"] = crate::record::run_document(&stored);
         document["evidence"] = serde_json::to_value(&stored.evidence)?;
         return Ok(Some(format!("{document:#}\n")));
     }

@@ -7,6 +7,7 @@ mod campaign;
 mod canary;
 mod check;
 mod compare;
+mod confirm;
 mod context;
 mod correct;
 mod counters;
@@ -68,6 +69,8 @@ enum Command {
     Show(show::Args),
     /// Compare two recorded runs: their heads' code, and each one's effects.
     Compare(compare::Args),
+    /// Measure a lever with a flaky verdict once more; that verdict then stands.
+    Confirm(confirm::Args),
     /// Record a person's decision on a run.
     Decide(decide::Args),
     /// Record a correction of a figure; the earlier one stays.
@@ -141,6 +144,7 @@ async fn dispatch(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Inspect(args) => inspect::run(args, context.installed_nvdisasm()).await,
         Command::Show(args) => show::run(args, &context).await,
         Command::Compare(args) => compare::run(args, &context).await,
+        Command::Confirm(args) => confirm::run(args, &context).await,
         Command::Decide(args) => decide::run(args, &context).await,
         Command::Correct(args) => correct::run(args, &context).await,
         Command::Counters(args) => counters::run(args, &context).await,

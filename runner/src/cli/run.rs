@@ -84,7 +84,7 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
     } else {
         print!("{}", run_summary(&presentable.view(), Layout::stdout()));
     }
-    Ok(ExitCode::from(presentable.judgement().exit_code()))
+    Ok(ExitCode::from(presentable.exit_code()))
 }
 
 fn write_comment(presentable: &Presentable, path: &std::path::Path) -> anyhow::Result<()> {

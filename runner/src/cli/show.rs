@@ -132,15 +132,15 @@ pub(super) fn list_text(rows: &[(String, TableRow)]) -> String {
     run_list(&lines, Layout::stdout())
 }
 
-/// A campaign's judged rounds, the newest run of each pair of commits.
-pub(super) fn newest_attempts(campaign: &str, rows: Vec<TableRow>) -> Vec<(String, TableRow)> {
+/// A campaign's judged rounds, the attempt that stands of each registration.
+pub(super) fn standing_rounds(campaign: &str, rows: Vec<TableRow>) -> Vec<(String, TableRow)> {
     let rounds = rows.iter().filter(|row| row.is_round());
     let rounds: Vec<RoundRow> = rounds.filter_map(|row| row.round.clone()).collect();
-    let newest = render::newest_attempts(&rounds);
+    let standing = render::standing_rounds(&rounds);
     rows.into_iter()
         .filter_map(|mut row| {
             let run = row.run.to_string();
-            let round = newest.iter().find(|round| round.run_id == run)?;
+            let round = standing.iter().find(|round| round.run_id == run)?;
             row.round = Some(round.clone());
             Some((campaign.to_owned(), row))
         })
@@ -169,10 +169,10 @@ fn line(campaign: &str, row: &TableRow) -> RunLine {
             .and_then(|round| round.round.clone())
             .unwrap_or_default(),
         lever: match round {
-            Some(round) if round.attempt > 1 => {
-                format!("{} (attempt {})", round.lever, round.attempt)
-            }
-            Some(round) => round.lever.clone(),
+            Some(round) => match &round.attempt_text {
+                Some(text) => format!("{} ({text})", round.lever),
+                None => round.lever.clone(),
+            },
             None => row.subject.clone(),
         },
         verdict: row.outcome(),
@@ -232,10 +232,11 @@ mod tests {
             row(4, Some(2), Some(&history[1])),
             row(5, None, None),
         ];
-        let shown = newest_attempts("mmq", rows);
+        let shown = standing_rounds("mmq", rows);
         let runs: Vec<i64> = shown.iter().map(|(_, row)| row.run.0).collect();
-        assert_eq!(runs, [2, 3]);
-        let line = line("mmq", &shown[1].1);
-        assert_eq!(line.lever, format!("{} (attempt 2)", history[0].lever));
+        assert_eq!(runs, [1, 2]);
+        let line = line("mmq", &shown[0].1);
+        let text = "attempt 1 of 2 stands";
+        assert_eq!(line.lever, format!("{} ({text})", history[0].lever));
     }
 }

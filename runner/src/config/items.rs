@@ -1,11 +1,12 @@
 //! The gates and benches of `campaign.toml`: what is asked of a side, and where the answer is.
 
 use super::bar::parse_bar;
+use super::floor;
 use super::reader::{Item, Section};
 use super::schema;
 use super::sections::timeout;
 use super::values::{command, environment, extract, pattern};
-use super::{Bench, Extract, FigureRule, Identity, NamedFormat, Parity, Probe};
+use super::{Bench, Extract, FigureRule, Identity, NamedFormat, OutputClass, Parity, Probe};
 use crate::model::{Bar, Better};
 
 /// Time limit for one launch where none is given, seconds.
@@ -210,11 +211,22 @@ pub(super) fn identity(context: &Context<'_, '_>) -> Option<Identity> {
 /// `[[bench]]`.
 pub(super) fn benches(context: &Context<'_, '_>) -> Vec<Bench> {
     let mut taken = Vec::new();
+    let peaks = floor::peaks(context.root);
+    let read = |section: &Section<'_>| {
+        let bench = bench(context, section, &mut taken)?;
+        let of = floor::Of {
+            unit: &bench.unit,
+            better: bench.better,
+            peaks: &peaks,
+        };
+        let floor = floor::floor(section, &of);
+        Some(Bench { floor, ..bench })
+    };
     context
         .root
         .sections(&schema::BENCH)
         .iter()
-        .filter_map(|section| bench(context, section, &mut taken))
+        .filter_map(read)
         .collect()
 }
 
@@ -245,6 +257,7 @@ fn bench<'a>(
     let timeout_s = timeout(section, "timeout_s", LAUNCH_S);
     let warmup = inner_runs(section, "warmup", 0).unwrap_or(WARMUP);
     let inner = inner_runs(section, "inner", 1);
+    let output = section.get("output").and_then(output_class);
     Some(Bench {
         name: name?,
         probe: probe?,
@@ -256,7 +269,16 @@ fn bench<'a>(
         timeout_s,
         warmup,
         inner,
+        output: output.unwrap_or_default(),
+        floor: None,
     })
+}
+
+fn output_class(item: Item<'_>) -> Option<OutputClass> {
+    item.word(&[
+        ("tolerance", OutputClass::Tolerance),
+        ("bytes", OutputClass::Bytes),
+    ])
 }
 
 /// A number of runs inside a harness's launch.

@@ -110,7 +110,15 @@ table!(
         "timeout_s",
         "warmup",
         "inner",
+        "output",
+        "floor",
     ]
+);
+table!(
+    FLOOR,
+    "bench.floor",
+    false,
+    ["bytes", "operations", "work", "best_possible"]
 );
 table!(
     COUNTERS,
@@ -145,6 +153,8 @@ table!(
         "canary",
         "canary_since",
         "max_foreign_cpu",
+        "peak_bandwidth",
+        "peak_operations",
     ]
 );
 table!(ENVIRONMENT, "environment", false, ["allow", "set"]);
@@ -164,6 +174,7 @@ pub(super) static ALL: &[&Table] = &[
     &FIGURE,
     &IDENTITY,
     &BENCH,
+    &FLOOR,
     &COUNTERS,
     &VALUE,
     &PROTOCOL,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::floor::Floor;
 use super::machine::Machine;
 use crate::model::{Bar, Better};
 
@@ -261,6 +262,29 @@ pub struct Bench {
     /// how many are worth their time.
     #[serde(default)]
     pub inner: Option<u32>,
+    /// What the output of the timed runs must be.
+    #[serde(default, skip_serializing_if = "OutputClass::is_default")]
+    pub output: OutputClass,
+    /// The best that is possible.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub floor: Option<Floor>,
+}
+
+/// What is demanded of the output of a bench's timed runs, where it is reported.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OutputClass {
+    /// Nothing: it may differ between the sides, as after a reordering of sums. It is shown.
+    #[default]
+    Tolerance,
+    /// It is the same on both sides to the byte.
+    Bytes,
+}
+
+impl OutputClass {
+    fn is_default(&self) -> bool {
+        *self == OutputClass::default()
+    }
 }
 
 /// `[[counters]]`: a command whose kernels are profiled on both sides.

@@ -16,6 +16,7 @@ fn half(side: Side, pair: u32, state: Option<SampleState>) -> Sample {
         answer_ms: None,
         value: Some(100.0),
         inner: Vec::new(),
+        facts: crate::model::Facts::default(),
         failure: None,
         log: None,
         state,

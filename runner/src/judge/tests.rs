@@ -8,6 +8,7 @@ use crate::measure::fake;
 use crate::model::*;
 use crate::stats::CONTROL_LAUNCH;
 
+mod facts;
 mod rejected;
 mod sequential;
 
@@ -115,6 +116,7 @@ fn sample(side: Side, role: SampleRole, pair: u32, value: Option<f64>) -> Sample
         answer_ms: None,
         value,
         inner: Vec::new(),
+        facts: Facts::default(),
         failure: value.is_none().then_some(Failure::Signal { signal: 11 }),
         log: None,
         state: None,

@@ -7,7 +7,8 @@ use anyhow::Context as _;
 
 use crate::config::{Bench, Config, Protocol};
 use crate::judge::{
-    failure_words, in_order, rejected_pair, role_and_bar, settles, too_many_rejected, wanted_pairs,
+    differs_in_work, failure_words, in_order, rejected_pair, role_and_bar, settles,
+    too_many_rejected, wanted_pairs,
 };
 use crate::machine::sensors::Watch;
 use crate::model::{
@@ -151,6 +152,13 @@ impl<L: Launcher, R: Recorder> Run<'_, L, R> {
                     return Ok(false);
                 }
                 valid += 1;
+                if differs_in_work(&self.samples[begin..]) {
+                    self.what.progress.note(format!(
+                        "{} did different work on the sides: measuring stops",
+                        bench.name
+                    ));
+                    return Ok(false);
+                }
             }
         }
         let own = &self.samples[begin..];

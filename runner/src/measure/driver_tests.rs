@@ -507,3 +507,85 @@ async fn a_disk_that_fills_up_during_a_repetition_stops_it_as_well() {
     let (evidence, _) = run(&sequential(&["a"]), &mut launcher).await;
     assert_eq!(letters(&evidence[0].samples), "BHbhhbhbb(head)(head)");
 }
+
+#[tokio::test]
+async fn what_a_harness_reports_is_stored_and_different_work_stops_the_run() {
+    let answer = |tokens: u32| {
+        move |side: Side, request: &serde_json::Value| {
+            let work = match side {
+                Side::Base => 512,
+                Side::Head => tokens,
+            };
+            let sample = || {
+                json!({
+                    "id": request["id"], "ok": true, "unit": "tok/s", "value": 100.0, "inner": [],
+                    "work": {"tokens": work, "seed": request["seed"]}, "output": "cafe",
+                    "ran": {"mmq": 12},
+                })
+            };
+            Ok(pleasantries(request).unwrap_or_else(|| sample().to_string()))
+        }
+    };
+    let mut asks = bench("prefill");
+    asks.probe = Probe::Harness("prefill".to_owned());
+    let config = with_harness(config(vec![asks, bench("decode")]));
+    let mut launcher = FakeLauncher::harness(answer(512));
+    let (evidence, recorder) = run(&config, &mut launcher).await;
+    let taken = &evidence[0].samples;
+    assert_eq!((taken.len(), pairs_taken(&evidence[0])), (8, 3));
+    assert!(taken.iter().all(|s| s.facts.work["tokens"] == json!(512)));
+    assert!(taken.iter().all(|s| s.facts.output.as_deref() == Some("cafe")));
+    assert!(taken.iter().all(|s| s.facts.ran.is_some()));
+    assert_eq!(recorder.samples[..8], taken[..]);
+
+    let mut launcher = FakeLauncher::harness(answer(256));
+    let (evidence, _) = run(&config, &mut launcher).await;
+    assert_eq!(pairs_taken(&evidence[0]), 1, "no second pair");
+    assert!(evidence[1].samples.is_empty(), "and no other bench");
+}
+
+#[tokio::test]
+async fn a_command_reports_facts_in_the_document_of_its_value() {
+    let printing = |facts: serde_json::Value| {
+        FakeLauncher::commands(move |_, _| {
+            let document = json!({"speed": 100.0, "facts": facts, "output": "not this one"});
+            finished(format!("a line\n{document}\n"), None)
+        })
+    };
+    let mut by_json = bench("prefill");
+    by_json.value = Some(crate::config::Extract::Json("/speed".to_owned()));
+    let config = config(vec![by_json]);
+    let mut launcher = printing(json!({"work": {"tokens": 8}, "output": "cafe"}));
+    let (evidence, _) = run(&config, &mut launcher).await;
+    let facts = &evidence[0].samples[2].facts;
+    assert_eq!(facts.output.as_deref(), Some("cafe"));
+    assert_eq!(facts.work["tokens"], json!(8));
+
+    for wrong in [json!({"work": {"tokens": [1]}}), json!("all of it")] {
+        let (evidence, _) = run(&config, &mut printing(wrong)).await;
+        let failure = evidence[0].samples[0].failure.clone().expect("refused");
+        let words = crate::judge::failure_words(&failure);
+        assert!(words.contains("cannot be"), "{words}");
+    }
+}
+
+/// Lesson 15: a time that the work does not allow is no time.
+#[tokio::test]
+async fn a_value_beyond_the_floor_is_refused_with_the_arithmetic() {
+    let mut bounded = bench("prefill");
+    bounded.floor = Some(crate::config::Floor {
+        limit: 150.0,
+        how: "512 tok for 11.2 MB at 273 GB/s".to_owned(),
+    });
+    let config = config(vec![bounded]);
+    let (evidence, _) = run(&config, &mut speeds(|_| 149.0)).await;
+    assert_eq!(pairs_taken(&evidence[0]), 3);
+    let (evidence, _) = run(&config, &mut speeds(|_| 153_945.0)).await;
+    assert_eq!(letters(&evidence[0].samples), "B(head)(head)B",
+        "once more, then a control");
+    let Some(Failure::Impossible { message }) = &evidence[0].samples[1].failure else {
+        panic!("{:?}", evidence[0].samples[1]);
+    };
+    let said = "153,945 tok/s is above the ceiling of 150.00 tok/s: 512 tok for 11.2 MB at 273 GB/s";
+    assert_eq!(message, said);
+}

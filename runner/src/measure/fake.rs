@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::config::{
     Bench, Build, Campaign, CommandLine, Config, Cuda, Device, DeviceKind, Environment, Extract,
-    Harness, Limits, Probe, Protocol, Toolchain,
+    Harness, Limits, OutputClass, Probe, Protocol, Toolchain,
 };
 use crate::model::{ArtifactHash, BenchPlan, Better, Failure, Sample, Side, UnixMillis};
 use crate::process::{Finished, HarnessSession, LaunchRequest, Launcher};
@@ -158,6 +158,8 @@ pub(crate) fn bench(name: &str) -> Bench {
         timeout_s: 10,
         warmup: 1,
         inner: Some(3),
+        output: OutputClass::default(),
+        floor: None,
     }
 }
 

@@ -4,15 +4,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
-use crate::config::{Bench, CommandLine, Config, Harness, Probe};
-use crate::model::{Failure, Sample, SampleState, UnixMillis};
+use crate::config::{Bench, CommandLine, Config, Extract, Harness, Probe};
+use crate::model::{Facts, Failure, Sample, SampleState, UnixMillis};
 use crate::process::{Finished, LaunchRequest, Launcher};
 use crate::stats::PlannedLaunch;
 
 use super::driver::Measurement;
 use super::harness::{Client, HarnessError, SampleAnswer, SampleRequest};
 use super::recorder::{Recorder, log_bytes};
-use super::values::{bench_value, json_number, positive};
+use super::values::{bench_value, json_number, kept, positive, reported_facts};
 
 /// What a launch gave.
 struct Outcome {
@@ -20,9 +20,16 @@ struct Outcome {
     wall: Duration,
     /// What a harness's answer took.
     answered: Option<Duration>,
-    /// The value and the inner runs' values.
-    result: Result<(f64, Vec<f64>), Failure>,
+    result: Result<Given, Failure>,
     output: Vec<u8>,
+}
+
+/// What a launch that ended well said.
+struct Given {
+    value: f64,
+    /// The inner runs' values.
+    inner: Vec<f64>,
+    facts: Facts,
 }
 
 /// A launch to make.
@@ -75,9 +82,9 @@ pub(super) async fn take<L: Launcher, R: Recorder>(
         let log = recorder.log(outcome.output).await;
         Some(log.context("storing a sample's output")?)
     };
-    let (value, inner, failure) = match outcome.result {
-        Ok((value, inner)) => (Some(value), inner, None),
-        Err(failure) => (None, Vec::new(), Some(failure)),
+    let (value, inner, facts, failure) = match outcome.result.and_then(|g| possible(bench, g)) {
+        Ok(given) => (Some(given.value), given.inner, given.facts, None),
+        Err(failure) => (None, Vec::new(), Facts::default(), Some(failure)),
     };
     let sample = Sample {
         bench: planned.bench.clone(),
@@ -91,6 +98,7 @@ pub(super) async fn take<L: Launcher, R: Recorder>(
         answer_ms: outcome.answered.map(|took| took.as_secs_f64() * 1e3),
         value,
         inner,
+        facts,
         failure,
         log,
         state,
@@ -118,8 +126,20 @@ fn with_clock(
     Some(state)
 }
 
+/// Passes a value that the work and the machine allow.
+fn possible(bench: &Bench, given: Given) -> Result<Given, Failure> {
+    let refusal = bench
+        .floor
+        .as_ref()
+        .and_then(|floor| floor.refusal(given.value, &bench.unit, bench.better));
+    match refusal {
+        None => Ok(given),
+        Some(message) => Err(Failure::Impossible { message }),
+    }
+}
+
 impl Outcome {
-    fn of(finished: Finished, result: Result<(f64, Vec<f64>), Failure>) -> Self {
+    fn of(finished: Finished, result: Result<Given, Failure>) -> Self {
         Outcome {
             started_at: finished.started_at,
             wall: finished.wall,
@@ -174,10 +194,18 @@ async fn by_command<L: Launcher>(
         (Some(failure), _) => Err(failure.clone()),
         (None, None) => Err(Failure::NoValue),
         (None, Some(extract)) => {
-            bench_value(extract, &finished.stdout, &bench.unit).map(|v| (v, Vec::new()))
+            printed_value(extract, &finished.stdout, &bench.unit)
         }
     };
     Outcome::of(finished, result)
+}
+
+fn printed_value(extract: &Extract, stdout: &[u8], unit: &str) -> Result<Given, Failure> {
+    Ok(Given {
+        value: bench_value(extract, stdout, unit)?,
+        inner: Vec::new(),
+        facts: reported_facts(extract, stdout)?,
+    })
 }
 
 /// A harness, and the name under which it has the bench.
@@ -217,7 +245,7 @@ async fn by_harness<L: Launcher>(
     let result = match (answer, &finished.failure) {
         (Err(error), _) => Err(error.into_failure()),
         (Ok(_), Some(failure)) => Err(failure.clone()),
-        (Ok(answer), None) => answered_value(&answer, &bench.unit),
+        (Ok(answer), None) => answered_value(answer, &bench.unit),
     };
     Ok(Outcome {
         answered,
@@ -225,10 +253,10 @@ async fn by_harness<L: Launcher>(
     })
 }
 
-fn answered_value(answer: &SampleAnswer, unit: &str) -> Result<(f64, Vec<f64>), Failure> {
+fn answered_value(answer: SampleAnswer, unit: &str) -> Result<Given, Failure> {
     if answer.unit != unit {
         return Err(Failure::OtherUnit {
-            found: answer.unit.clone(),
+            found: answer.unit,
         });
     }
     let value = json_number(&answer.value).and_then(positive)?;
@@ -238,7 +266,11 @@ fn answered_value(answer: &SampleAnswer, unit: &str) -> Result<(f64, Vec<f64>), 
             message: format!("answered with {value}, which is not the median of its inner runs"),
         });
     }
-    Ok((value, answer.inner.clone()))
+    Ok(Given {
+        value,
+        inner: answer.inner,
+        facts: kept(answer.facts)?,
+    })
 }
 
 /// Whether a value is a median of what was measured, or lies between the two in the middle;

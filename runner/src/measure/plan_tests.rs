@@ -28,6 +28,7 @@ fn thrown_away(inner: &[f64]) -> Sample {
         answer_ms: Some(4_500.0),
         value: Some(100.0),
         inner: inner.to_vec(),
+        facts: crate::model::Facts::default(),
         failure: None,
         log: None,
         state: None,

@@ -73,6 +73,11 @@ pub enum Failure {
         /// The printed unit.
         found: String,
     },
+    /// Printed a value that is better than what is possible.
+    Impossible {
+        /// The value, the bound, and where that comes from.
+        message: String,
+    },
     /// A declared output was not made.
     MissingOutput {
         /// The pattern that matched nothing.
@@ -307,6 +312,9 @@ pub struct Sample {
     pub value: Option<f64>,
     /// Values of the inner runs, where the harness reports them.
     pub inner: Vec<f64>,
+    /// What the launch reported about its work, its output and its kernels.
+    #[serde(default, skip_serializing_if = "super::Facts::is_empty")]
+    pub facts: super::Facts,
     /// Why the value is missing.
     pub failure: Option<Failure>,
     /// The process's output.

@@ -5,6 +5,7 @@
 
 mod counters;
 mod evidence;
+mod facts;
 mod ids;
 mod machine_state;
 mod plan;
@@ -14,6 +15,7 @@ mod window;
 
 pub use counters::*;
 pub use evidence::*;
+pub use facts::*;
 pub use ids::*;
 pub use machine_state::*;
 pub use plan::*;

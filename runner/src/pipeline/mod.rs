@@ -29,6 +29,7 @@ use crate::progress::Progress;
 use crate::record::{CommitPack, Records, RunId, RunStart};
 use crate::{machine, toolchain};
 
+pub use crate::record::Confirms;
 pub use calibrate::{CalibrationPlan, CalibrationRequest, CalibrationRun, calibrate};
 pub use counters::claims_with;
 pub use prepare::{Prepared, Recipe, prepare};
@@ -68,6 +69,8 @@ pub struct Options {
     pub calibration: Option<CalibrationPlan>,
     /// The timed runs that the repeated run's benches had, where the config does not give them.
     pub inner: BTreeMap<String, u32>,
+    /// What the run is declared to confirm.
+    pub confirms: Option<Confirms>,
     /// Build both sides again, also where they are in the cache.
     pub rebuild: bool,
     /// Stored builds to use instead of building.
@@ -140,6 +143,7 @@ pub async fn execute(
         runner_sha256: runner.sha256.clone(),
         replay_of: options.replay_of,
         purpose: options.purpose,
+        confirms: options.confirms.clone(),
     };
     let recorder = records.begin(&start).await?;
     let run = recorder.run();

@@ -30,6 +30,17 @@ pub struct RunStart<'a> {
     pub replay_of: Option<RunId>,
     /// What the run is for.
     pub purpose: db::Purpose,
+    /// What the run is declared to confirm.
+    pub confirms: Option<Confirms>,
+}
+
+/// The flaky verdict that a run is declared to replace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Confirms {
+    /// The run that gave it.
+    pub run: RunId,
+    /// In what way it is flaky.
+    pub reason: String,
 }
 
 /// A commit as it is kept in the artefact store.
@@ -83,6 +94,14 @@ impl Records {
             purpose: start.purpose,
         };
         let run = db::run_insert(&mut tx, &new).await?;
+        if let Some(confirms) = &start.confirms {
+            let declared = db::Confirmation {
+                confirms: confirms.run,
+                at,
+                reason: confirms.reason.clone(),
+            };
+            db::confirmation_insert(&mut tx, run, &declared).await?;
+        }
         tx.commit().await?;
         Ok(Recorder::new(
             self.clone(),

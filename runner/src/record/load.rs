@@ -6,7 +6,7 @@ use super::convert::parse;
 use super::{RecordError, Records, Result, RunId};
 use crate::model::{
     ArtifactHash, BenchEvidence, BuildEvidence, ClaimEvidence, ClaimOutcome, CodeEvidence,
-    CommitInfo, Decision, DecisionAction, DeviceState, Evidence, Fault, GateEvidence, GateOutcome,
+    CommitInfo, Decision, DecisionAction, DeviceState, Evidence, Facts, Fault, GateEvidence, GateOutcome,
     Judgement, KernelOccupancy, OutputFile, PastEstimate, PerSide, Sample, Sha, Side, UnixMillis,
 };
 
@@ -28,6 +28,8 @@ pub struct StoredRun {
     pub machine: serde_json::Value,
     /// The toolchain; null for a campaign without one.
     pub toolchain: serde_json::Value,
+    /// The run that it was declared to confirm.
+    pub confirms: Option<RunId>,
     /// The sides' recipes, as stored with their builds.
     pub recipes: PerSide<Option<String>>,
 }
@@ -106,7 +108,9 @@ impl Records {
                 .and_then(|s| serde_json::from_str(&s.json).ok())
                 .unwrap_or_default()
         };
+        let confirms = db::confirmation_get(conn, id).await?.map(|c| c.confirms);
         Ok(StoredRun {
+            confirms,
             corrections: db::corrections_by_run(conn, id).await?,
             machine: described(machine),
             toolchain: described(toolchain),
@@ -332,8 +336,9 @@ async fn load_benches(
 ) -> Result<Vec<BenchEvidence>> {
     let mut benches: Vec<BenchEvidence> = Vec::new();
     let mut states = db::sample_states_by_run(conn, run.id).await?;
+    let mut facts = super::facts::by_sample(conn, run.id).await?;
     for (seq, row) in (0i64..).zip(db::samples_by_run(conn, run.id).await?) {
-        let mut sample = sample(run.id, row)?;
+        let mut sample = sample(run.id, row, facts.remove(&seq).unwrap_or_default())?;
         if let Some(state) = states.remove(&seq) {
             sample.state = Some(parse(run.id, "machine state", &state)?);
         }
@@ -362,7 +367,7 @@ async fn load_benches(
     Ok(benches)
 }
 
-fn sample(run: RunId, row: db::Sample) -> Result<Sample> {
+fn sample(run: RunId, row: db::Sample, facts: Facts) -> Result<Sample> {
     Ok(Sample {
         side: word(run, "side", &row.side)?,
         role: word(run, "sample role", &row.role)?,
@@ -375,6 +380,7 @@ fn sample(run: RunId, row: db::Sample) -> Result<Sample> {
         answer_ms: row.answer_ms,
         value: row.value,
         inner: parse(run, "inner values", &row.inner_json)?,
+        facts,
         failure: match &row.failure_json {
             Some(text) => Some(parse(run, "sample failure", text)?),
             None => None,

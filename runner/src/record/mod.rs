@@ -5,10 +5,12 @@
 //! This module decides nothing: no verdict, no statistics, no commands.
 
 mod after;
+mod attempts;
 mod begin;
 mod convert;
 mod counters;
 mod describe;
+mod facts;
 mod find;
 mod load;
 mod noise;
@@ -22,7 +24,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub use after::{CorrectionRequest, FIGURES};
-pub use begin::{CommitPack, RunStart, fingerprinted, new_uuid};
+pub use begin::{CommitPack, Confirms, RunStart, fingerprinted, new_uuid};
 pub use db::{MatchedBy, RunId};
 pub(crate) use describe::facts;
 pub use find::{Reference, Resolved};
@@ -66,6 +68,14 @@ pub enum RecordError {
         run: RunId,
         /// The field.
         field: String,
+        /// Why.
+        why: String,
+    },
+    /// A verdict that is not to be measured again.
+    #[error("run {run} cannot be confirmed: {why}")]
+    CannotConfirm {
+        /// The run.
+        run: RunId,
         /// Why.
         why: String,
     },

@@ -316,6 +316,9 @@ impl Recorder {
             log_artifact: sample.log.as_ref().map(|log| log.0.clone()),
         };
         let seq = db::sample_append(&mut tx, self.run, &row).await?;
+        if !sample.facts.is_empty() {
+            db::sample_facts_insert(&mut tx, self.run, seq, &json(&sample.facts)).await?;
+        }
         if let Some(state) = &sample.state {
             db::sample_state_insert(&mut tx, self.run, seq, &json(state)).await?;
         }

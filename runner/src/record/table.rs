@@ -7,7 +7,7 @@ use super::{Records, Result, RunId};
 use crate::model::{
     CodeEvidence, Decision, DecisionAction, Judgement, PerSide, Registration, Sha, UnixMillis,
 };
-use crate::render::{CorrectionNote, RoundBench, RoundRow};
+use crate::render::{CorrectionNote, Registered, RoundBench, RoundRow};
 
 /// One run in a list: judged or not.
 #[derive(Debug, Clone)]
@@ -171,8 +171,11 @@ fn round(
         date: UnixMillis(row.started_at),
         base: commit(run, "base commit", &row.base_sha)?,
         head: commit(run, "head commit", &row.head_sha)?,
+        registered: registered(row)?,
         attempt: 1,
         earlier: Vec::new(),
+        later: Vec::new(),
+        attempt_text: None,
         link: None,
         corrected: shown.corrected,
         decision: decision(row),
@@ -187,6 +190,20 @@ fn commit(run: RunId, what: &'static str, sha: &str) -> Result<Sha> {
             detail: error.to_string(),
         },
     )
+}
+
+fn registered(row: &db::CampaignRow) -> Result<Registered> {
+    let is_child = row.head_parent.as_ref() == Some(&row.base_sha);
+    Ok(Registered {
+        base_tree: commit(row.run_id, "base tree", &row.base_tree)?,
+        head_tree: commit(row.run_id, "head tree", &row.head_tree)?,
+        patch: row.head_patch_id.clone().filter(|_| is_child),
+        config: row.config_sha256.clone(),
+        registration: row.registration_sha256.clone(),
+        confirms: row.confirms.map(|run| run.to_string()),
+        samples: usize::try_from(row.samples).unwrap_or(0),
+        interrupted: row.state == db::RunState::Interrupted,
+    })
 }
 
 /// The resource deltas in a few words; they need the stored comparison only, not the reports.

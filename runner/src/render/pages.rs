@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::attempts::newest_attempts;
+use super::attempts::standing_rounds;
 use super::engine::{RenderError, render};
 use super::input::{LeverInput, RoundRow};
 use super::text::excerpt;
@@ -192,7 +192,7 @@ fn first_errors(lever: &LeverView) -> Vec<FirstError> {
     lever.first_errors().map(error).collect()
 }
 
-/// The rounds before and after in the index' order, where each pair of commits stands once.
+/// The rounds before and after in the index' order, where each registration stands once.
 fn neighbours(input: &LeverInput<'_>) -> (Option<Neighbour>, Option<Neighbour>) {
     let own = RoundRow::from_run(input);
     let all = [
@@ -200,8 +200,9 @@ fn neighbours(input: &LeverInput<'_>) -> (Option<Neighbour>, Option<Neighbour>) 
         std::slice::from_ref(&own),
         input.later_rounds,
     ];
-    let all = newest_attempts(&all.concat());
-    let Some(at) = all.iter().position(|row| row.same_pair(&own)) else {
+    let all = standing_rounds(&all.concat());
+    let same = |row: &RoundRow| row.registered.same_registration(&own.registered);
+    let Some(at) = all.iter().position(same) else {
         return (None, None);
     };
     let neighbour = |row: &RoundRow| Neighbour {

@@ -70,6 +70,7 @@ pub async fn replay(
         purpose: original.row.purpose,
         calibration: None,
         inner: planned(&original),
+        confirms: None,
         rebuild: stored_builds.is_none(),
         stored_builds,
     };

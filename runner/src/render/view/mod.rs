@@ -20,7 +20,8 @@ mod rounds;
 mod setup;
 mod verdict;
 
-pub use attempts::AttemptView;
+pub(crate) use attempts::standing_verdict;
+pub use attempts::{AttemptView, StandingView};
 pub use bench::{BenchView, MissingView, SampleView, UnjudgedBench};
 pub use builds::{BuildView, OutputView};
 pub use census::{CensusRow, CensusView};
