@@ -2,7 +2,7 @@
 //! newest of each counts.
 
 use crate::error::{Doing, Result};
-use crate::{Conn, CorrectionId, DecisionId, JudgementId, RunId, RunState};
+use crate::{Conn, CorrectionId, DecisionId, JudgementId, Purpose, RunId, RunState};
 
 /// A judgement to store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -213,6 +213,8 @@ pub struct CampaignRow {
     pub started_at: i64,
     /// The run that it repeats.
     pub replay_of: Option<RunId>,
+    /// What it is for.
+    pub purpose: Purpose,
     /// Its state.
     pub state: RunState,
     /// The verdict to show: corrected where it was; `None` when it was not judged.
@@ -245,7 +247,8 @@ pub async fn campaign_table(
         CampaignRow,
         r#"SELECT r.id AS "run_id: RunId", r.uuid, r.base_sha, r.head_sha,
                   c.subject AS head_subject, r.registration_json, r.started_at,
-                  r.replay_of AS "replay_of: RunId", s.state AS "state!: RunState",
+                  r.replay_of AS "replay_of: RunId", r.purpose AS "purpose: Purpose",
+                  s.state AS "state!: RunState",
                   j.verdict AS "verdict?: String", j.judged_verdict AS "judged_verdict?: String",
                   j.headline AS "headline?: String", j.json AS "judgement_json?: String",
                   (SELECT count(*) FROM correction k WHERE k.run_id = r.id)

@@ -71,7 +71,7 @@ pub async fn write(records: &Records, campaign: &CampaignName, out: &Path) -> an
     let table = records.table(&campaign.name).await?;
     let rounds: Vec<RoundRow> = table
         .iter()
-        .filter(|row| row.replay_of.is_none())
+        .filter(|row| row.is_round())
         .filter_map(|row| row.round.clone())
         .collect();
     let rounds = newest_attempts(&rounds);

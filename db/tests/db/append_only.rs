@@ -69,6 +69,7 @@ async fn full() -> World {
         .await
         .unwrap();
     tx.commit().await.unwrap();
+    crate::noise::calibration(&world, 1.0).await;
     world
 }
 

@@ -8,6 +8,7 @@ mod files;
 mod finding;
 mod judging;
 mod migrations;
+mod noise;
 mod opening;
 mod rules;
 mod world;

@@ -72,7 +72,8 @@ async fn counts(conn: &mut SqliteConnection) -> BTreeMap<String, i64> {
 #[tokio::test]
 async fn a_database_of_every_earlier_version_keeps_its_rows() {
     let versions: Vec<i64> = MIGRATOR.iter().map(|m| m.version).collect();
-    assert_eq!(versions, (1..=Db::known_schema()).collect::<Vec<_>>());
+    assert!(versions.is_sorted_by(|a, b| a < b), "{versions:?}");
+    assert_eq!(versions.last(), Some(&Db::known_schema()));
     for version in versions {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("old.db");

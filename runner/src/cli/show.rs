@@ -130,8 +130,7 @@ pub(super) fn list_text(rows: &[(String, TableRow)]) -> String {
 
 /// A campaign's judged rounds, the newest run of each pair of commits.
 pub(super) fn newest_attempts(campaign: &str, rows: Vec<TableRow>) -> Vec<(String, TableRow)> {
-    let is_round = |row: &&TableRow| row.replay_of.is_none();
-    let rounds = rows.iter().filter(is_round);
+    let rounds = rows.iter().filter(|row| row.is_round());
     let rounds: Vec<RoundRow> = rounds.filter_map(|row| row.round.clone()).collect();
     let newest = render::newest_attempts(&rounds);
     rows.into_iter()
@@ -188,6 +187,7 @@ fn list_entry(campaign: &str, row: &TableRow) -> serde_json::Value {
         "campaign": campaign,
         "state": row.state,
         "replay_of": row.replay_of,
+        "purpose": row.purpose,
         "started_at": row.started_at,
         "subject": row.subject,
         "round": round.and_then(|round| round.round.clone()),
@@ -212,6 +212,7 @@ mod tests {
             run: RunId(run),
             state: db::RunState::Ended,
             replay_of: replay_of.map(RunId),
+            purpose: db::Purpose::Lever,
             subject: "mmq: a lever".to_owned(),
             started_at: crate::model::UnixMillis(0),
             headline: None,

@@ -112,6 +112,7 @@ fn sample(side: Side, role: SampleRole, pair: u32, value: Option<f64>) -> Sample
         attempt: 1,
         started_at: UnixMillis(0),
         wall_ms: 1.0,
+        answer_ms: None,
         value,
         inner: Vec::new(),
         failure: value.is_none().then_some(Failure::Signal { signal: 11 }),

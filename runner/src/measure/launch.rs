@@ -1,6 +1,6 @@
 //! One launch: a command or a harness, and the sample that comes of it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
@@ -17,6 +17,8 @@ use super::values::{bench_value, json_number, positive};
 struct Outcome {
     started_at: UnixMillis,
     wall: Duration,
+    /// What a harness's answer took.
+    answered: Option<Duration>,
     /// The value and the inner runs' values.
     result: Result<(f64, Vec<f64>), Failure>,
     output: Vec<u8>,
@@ -66,6 +68,7 @@ pub(super) async fn take<L: Launcher, R: Recorder>(
         attempt,
         started_at: outcome.started_at,
         wall_ms: outcome.wall.as_secs_f64() * 1e3,
+        answer_ms: outcome.answered.map(|took| took.as_secs_f64() * 1e3),
         value,
         inner,
         failure,
@@ -80,6 +83,7 @@ impl Outcome {
         Outcome {
             started_at: finished.started_at,
             wall: finished.wall,
+            answered: None,
             result,
             output: log_bytes(&finished.stdout, &finished.stderr),
         }
@@ -89,6 +93,7 @@ impl Outcome {
         Outcome {
             started_at: now,
             wall: Duration::ZERO,
+            answered: None,
             result: Err(failure),
             output: Vec::new(),
         }
@@ -157,8 +162,14 @@ async fn by_harness<L: Launcher>(
     };
     let start = Duration::from_secs(asked.harness.start_timeout_s);
     let limit = Duration::from_secs(bench.timeout_s);
+    let mut answered = None;
     let answer = match client.hello(start).await {
-        Ok(_) => client.sample(&request, limit).await,
+        Ok(_) => {
+            let asked_at = Instant::now();
+            let answer = client.sample(&request, limit).await;
+            answered = answer.is_ok().then(|| asked_at.elapsed());
+            answer
+        }
         Err(error) => Err(error),
     };
     let alive = !matches!(answer, Err(HarnessError::Broken { .. }));
@@ -168,7 +179,10 @@ async fn by_harness<L: Launcher>(
         (Ok(_), Some(failure)) => Err(failure.clone()),
         (Ok(answer), None) => answered_value(&answer, &bench.unit),
     };
-    Ok(Outcome::of(finished, result))
+    Ok(Outcome {
+        answered,
+        ..Outcome::of(finished, result)
+    })
 }
 
 fn answered_value(answer: &SampleAnswer, unit: &str) -> Result<(f64, Vec<f64>), Failure> {

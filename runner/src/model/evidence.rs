@@ -300,6 +300,9 @@ pub struct Sample {
     pub started_at: UnixMillis,
     /// Wall time of the process, milliseconds.
     pub wall_ms: f64,
+    /// From a harness's question to its answer, milliseconds: what the runs inside take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_ms: Option<f64>,
     /// The value in the bench's unit; finite and positive. `None` when it is missing.
     pub value: Option<f64>,
     /// Values of the inner runs, where the harness reports them.

@@ -56,6 +56,8 @@ pub struct Options {
     pub measure_anyway: bool,
     /// The run that is repeated.
     pub replay_of: Option<RunId>,
+    /// What the run is for.
+    pub purpose: db::Purpose,
     /// Build both sides again, also where they are in the cache.
     pub rebuild: bool,
     /// Stored builds to use instead of building.
@@ -116,6 +118,7 @@ pub async fn execute(
         seed: options.seed.unwrap_or_else(rand::random),
         runner_sha256: runner.sha256.clone(),
         replay_of: options.replay_of,
+        purpose: options.purpose,
     };
     let recorder = records.begin(&start).await?;
     let run = recorder.run();

@@ -28,6 +28,8 @@ pub struct RunStart<'a> {
     pub runner_sha256: String,
     /// The run that is repeated.
     pub replay_of: Option<RunId>,
+    /// What the run is for.
+    pub purpose: db::Purpose,
 }
 
 /// A commit as it is kept in the artefact store.
@@ -78,6 +80,7 @@ impl Records {
             runner_sha256: start.runner_sha256.clone(),
             started_at: at,
             replay_of: start.replay_of,
+            purpose: start.purpose,
         };
         let run = db::run_insert(&mut tx, &new).await?;
         tx.commit().await?;

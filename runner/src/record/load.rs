@@ -361,6 +361,7 @@ fn sample(run: RunId, row: db::Sample) -> Result<Sample> {
         attempt: row.attempt,
         started_at: UnixMillis(row.started_at),
         wall_ms: row.wall_ms,
+        answer_ms: row.answer_ms,
         value: row.value,
         inner: parse(run, "inner values", &row.inner_json)?,
         failure: match &row.failure_json {

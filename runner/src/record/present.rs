@@ -81,6 +81,7 @@ impl Presentable {
                 "runner_version": row.runner_version,
                 "runner_sha256": row.runner_sha256,
                 "replay_of": row.replay_of,
+                "purpose": row.purpose,
             },
             "judgement": self.judgement,
             "shown": self.shown(),

@@ -297,6 +297,7 @@ impl Recorder {
             attempt: sample.attempt,
             started_at: sample.started_at.0,
             wall_ms: sample.wall_ms,
+            answer_ms: sample.answer_ms,
             value: sample.value,
             inner_json: json(&sample.inner),
             failure_json: sample.failure.as_ref().map(json),

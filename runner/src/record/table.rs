@@ -19,6 +19,8 @@ pub struct TableRow {
     pub state: db::RunState,
     /// The run it repeats.
     pub replay_of: Option<RunId>,
+    /// What it is for.
+    pub purpose: db::Purpose,
     /// The head commit's subject.
     pub subject: String,
     /// When it began.
@@ -30,6 +32,11 @@ pub struct TableRow {
 }
 
 impl TableRow {
+    /// Whether it is a round of its campaign: a lever, and no replay of one.
+    pub fn is_round(&self) -> bool {
+        self.purpose == db::Purpose::Lever && self.replay_of.is_none()
+    }
+
     /// The verdict that counts and what it was, or what became of a run without one.
     pub fn outcome(&self) -> String {
         match (&self.round, self.state) {
@@ -38,6 +45,9 @@ impl TableRow {
             }
             (None, db::RunState::Open) => "in progress, or killed".to_owned(),
             (None, db::RunState::Interrupted) => "interrupted".to_owned(),
+            (None, db::RunState::Ended) if self.purpose == db::Purpose::Calibration => {
+                "calibration".to_owned()
+            }
             (None, db::RunState::Ended) => "not judged".to_owned(),
         }
     }
@@ -67,8 +77,7 @@ impl Records {
         Ok(table)
     }
 
-    /// The judged rounds of a campaign before a run and after it, oldest first; replays are no
-    /// rounds.
+    /// The judged rounds of a campaign before a run and after it, oldest first.
     pub async fn rounds_around(
         &self,
         campaign: &str,
@@ -76,7 +85,8 @@ impl Records {
     ) -> Result<(Vec<RoundRow>, Vec<RoundRow>)> {
         let mut around = (Vec::new(), Vec::new());
         for row in self.table(campaign).await? {
-            match row.round.filter(|_| row.replay_of.is_none()) {
+            let is_round = row.is_round();
+            match row.round.filter(|_| is_round) {
                 Some(round) if row.run < run => around.0.push(round),
                 Some(round) if row.run > run => around.1.push(round),
                 _ => {}
@@ -119,6 +129,7 @@ async fn table_row(conn: &mut db::Conn, row: db::CampaignRow) -> Result<TableRow
         run: row.run_id,
         state: row.state,
         replay_of: row.replay_of,
+        purpose: row.purpose,
         subject: row.head_subject,
         started_at: UnixMillis(row.started_at),
         headline: row.headline,

@@ -45,6 +45,13 @@ pub async fn replay(
     progress: &Progress,
 ) -> anyhow::Result<Replayed> {
     let original = records.load(request.run).await?;
+    if original.row.purpose == db::Purpose::Calibration {
+        anyhow::bail!(
+            "run {} is a calibration: it measured the machine, and `runner calibrate` measures it \
+             again",
+            original.row.id
+        );
+    }
     let prepared = prepared(&original, repository, records, dirs).await?;
     let stored_builds = match request.artifacts {
         true => Some(stored_builds(&original)?),
@@ -60,6 +67,7 @@ pub async fn replay(
             .iter()
             .any(|b| !b.samples.is_empty()),
         replay_of: Some(original.row.id),
+        purpose: original.row.purpose,
         rebuild: stored_builds.is_none(),
         stored_builds,
     };
