@@ -11,6 +11,7 @@
 //!
 //! The record is append-only, and the database itself refuses to change or delete evidence.
 
+mod anchor;
 pub mod artifacts;
 mod build;
 mod counter;
@@ -27,6 +28,7 @@ mod open;
 mod run;
 mod sample;
 
+pub use anchor::*;
 pub use build::*;
 pub use counter::*;
 pub use error::{Error, Result};

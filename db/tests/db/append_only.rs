@@ -70,6 +70,8 @@ async fn full() -> World {
         .unwrap();
     tx.commit().await.unwrap();
     crate::noise::calibration(&world, 1.0).await;
+    let anchor = crate::anchors::pinned(&world).await;
+    crate::anchors::measured(&world, anchor).await;
     world
 }
 
