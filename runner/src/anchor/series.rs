@@ -173,7 +173,11 @@ fn held(passed: &[Passed], landed: &[Landed]) -> Vec<usize> {
         let by_commit = landed.iter().position(|round| round.head == commit.sha);
         let by_tree = || landed.iter().position(|round| round.tree == commit.tree);
         // A tree that returns later is no second landing.
-        found.extend(by_commit.or_else(by_tree).filter(|round| !found.contains(round)));
+        found.extend(
+            by_commit
+                .or_else(by_tree)
+                .filter(|round| !found.contains(round)),
+        );
     }
     found
 }

@@ -50,7 +50,11 @@ fn landed(n: usize, estimate: f64) -> Landed {
 }
 
 fn names(claimed: &Claimed) -> Vec<&str> {
-    claimed.rounds.iter().map(|(name, _)| name.as_str()).collect()
+    claimed
+        .rounds
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect()
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! in the modules called here.
 
 mod code;
+mod comparison;
 mod counters;
 mod device;
 mod interrupted;
@@ -12,6 +13,7 @@ mod prepare;
 mod profile;
 mod runtime;
 mod stages;
+mod stored;
 
 use std::path::PathBuf;
 
@@ -21,9 +23,10 @@ use crate::cli::Dirs;
 use crate::config::Toolchain;
 use crate::model::{CommitInfo, DeviceState, PerSide, Side};
 use crate::progress::Progress;
-use crate::record::{CommitPack, Records, RunId, RunStart};
+use crate::record::{AnchorSeries, CommitPack, Records, RunId, RunStart};
 use crate::{machine, toolchain};
 
+pub use comparison::{Compared, compared, config_of, measured_alone};
 pub use counters::claims_with;
 pub use prepare::{Prepared, Recipe, prepare};
 pub use profile::{Profiling, profile};
@@ -61,7 +64,9 @@ pub struct Options {
     /// Build both sides again, also where they are in the cache.
     pub rebuild: bool,
     /// Stored builds to use instead of building.
-    pub stored_builds: Option<PerSide<crate::model::BuildEvidence>>,
+    pub stored_builds: PerSide<Option<crate::model::BuildEvidence>>,
+    /// The series of measurements against an anchor that the run is part of.
+    pub series: Option<AnchorSeries>,
 }
 
 /// Runs a lever; gives the run under which it was recorded.
@@ -119,6 +124,7 @@ pub async fn execute(
         runner_sha256: runner.sha256.clone(),
         replay_of: options.replay_of,
         purpose: options.purpose,
+        series: options.series.clone(),
     };
     let recorder = records.begin(&start).await?;
     let run = recorder.run();

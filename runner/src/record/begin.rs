@@ -1,7 +1,7 @@
 //! What is stored before the first sample: the commits, the effective config, the registration,
 //! the machine, the seed. From here on none of it can be changed.
 
-use super::{Recorder, Records, Result, RunId, now};
+use super::{AnchorSeries, Recorder, Records, Result, RunId, now};
 use crate::config::Config;
 use crate::model::{ArtifactHash, CommitInfo, PerSide, Registration, Sha};
 
@@ -30,6 +30,8 @@ pub struct RunStart<'a> {
     pub replay_of: Option<RunId>,
     /// What the run is for.
     pub purpose: db::Purpose,
+    /// The series of measurements against an anchor that it is part of.
+    pub series: Option<AnchorSeries>,
 }
 
 /// A commit as it is kept in the artefact store.
@@ -83,6 +85,10 @@ impl Records {
             purpose: start.purpose,
         };
         let run = db::run_insert(&mut tx, &new).await?;
+        if let Some(series) = &start.series {
+            let passed = super::convert::json(&series.passed);
+            db::anchor_run_insert(&mut tx, run, series.anchor, &passed).await?;
+        }
         tx.commit().await?;
         Ok(Recorder::new(
             self.clone(),

@@ -178,7 +178,7 @@ impl Records {
     }
 }
 
-fn build_evidence(
+pub(super) fn build_evidence(
     run: RunId,
     build: &db::Build,
     outputs: Vec<db::BuildOutput>,

@@ -69,7 +69,11 @@ pub async fn replay(
         replay_of: Some(original.row.id),
         purpose: original.row.purpose,
         rebuild: stored_builds.is_none(),
-        stored_builds,
+        stored_builds: stored_builds.map_or_else(PerSide::default, |stored| PerSide {
+            base: Some(stored.base),
+            head: Some(stored.head),
+        }),
+        series: None,
     };
     let run = pipeline::execute(prepared, &options, records, dirs, progress).await?;
     let repeated = records.load(run).await?;
