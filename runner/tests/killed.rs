@@ -258,6 +258,7 @@ fn config() -> Config {
         claims: vec![],
         protocol: Protocol::Pairs(5),
         environment: config::Environment::default(),
+        anchor: runner::config::Anchor::default(),
         limits: config::Limits {
             output_bytes: 1 << 20,
             free_disk_bytes: 1,

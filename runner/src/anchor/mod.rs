@@ -174,7 +174,7 @@ async fn prepared(
         benches: &benches,
         protocol: Some(pin.config.protocol),
         allowed_loss: None,
-        name: &format!("{} against the anchor {}", head.short(), pin.sha.short()),
+        name: &format!("anchor: {} against {}", head.short(), pin.sha.short()),
     };
     let mut prepared = pipeline::compared(&request, &how, &places.dirs.cache).await?;
     prepared.config = pin.config.clone();

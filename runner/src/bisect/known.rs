@@ -57,6 +57,7 @@ fn asked_again(evidence: &Evidence, prepared: &Prepared) -> Option<Evidence> {
         counters: wanted.counters.clone(),
         claims: wanted.claims.clone(),
         protocol: wanted.protocol,
+        anchor: wanted.anchor,
         ..evidence.config.clone()
     };
     if !same_benches || otherwise != *wanted {

@@ -216,10 +216,10 @@ impl Work<'_> {
             protocol: None,
             allowed_loss: self.what.allowed_loss,
             name: &format!(
-                "{} against {}, searching what made {} slower",
+                "bisect {}: {} against {}",
+                self.what.bench,
                 passed.sha.short(),
-                self.report.good.short(),
-                self.what.bench
+                self.report.good.short()
             ),
         };
         let mut prepared = pipeline::compared(&request, &how, &self.places.dirs.cache).await?;

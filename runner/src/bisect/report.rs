@@ -122,16 +122,20 @@ impl Comparison {
         })
     }
 
-    /// `−2.10 % [−2.31, −1.90] after 10 pairs: slower (run 12, on record)`.
-    pub fn words(&self) -> String {
-        let says = match &self.said {
+    /// `slower`, `skipped: …`.
+    pub fn says(&self) -> String {
+        match &self.said {
             Said::Slower => "slower".to_owned(),
             Said::NotSlower => "not slower".to_owned(),
             Said::SameCode => "not slower: the same machine code".to_owned(),
             Said::Open => "left open".to_owned(),
             Said::Untestable { reason } => format!("skipped: {reason}"),
             Said::Stopped { verdict, reason } => format!("{verdict}: {reason}"),
-        };
+        }
+    }
+
+    /// `-2.10 % [-2.31, -1.90] after 10 pairs: slower (run 12, on record)`.
+    pub fn words(&self) -> String {
         let measured = match self.effect {
             Some(_) => format!(
                 "{} after {}: ",
@@ -145,7 +149,7 @@ impl Comparison {
             (Some(run), false) => format!(" (run {run})"),
             (None, _) => String::new(),
         };
-        format!("{measured}{says}{run}")
+        format!("{measured}{}{run}", self.says())
     }
 }
 
@@ -218,7 +222,7 @@ impl Report {
         let of_it = || self.comparisons.iter().filter(|c| c.commit == commit);
         of_it()
             .find(|comparison| comparison.tested() != Tested::Unknown)
-            .or_else(|| of_it().last())
+            .or_else(|| of_it().next_back())
     }
 
     /// How many comparisons were made, and how many were on record.

@@ -202,6 +202,7 @@ fn config_of(command: &str) -> Config {
         claims: vec![],
         protocol: Protocol::Pairs(5),
         environment: config::Environment::default(),
+        anchor: crate::config::Anchor::default(),
         limits: config::Limits {
             output_bytes: 1 << 20,
             free_disk_bytes: 1,

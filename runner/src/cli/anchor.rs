@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use super::Context;
 use crate::anchor::{self, Pinning, Places, Series};
 use crate::git::Repository;
-use crate::record::{AnchorPin, Records};
+use crate::model::Verdict;
+use crate::record::{AnchorPin, Presentable, Records};
 use crate::render::text::one_line;
 use crate::render::view::{DriftView, drift_views};
 use crate::site::choose;
@@ -155,6 +156,47 @@ async fn measure(args: Measure, context: &Context) -> anyhow::Result<ExitCode> {
         println!("The whole record: runner show {}", measured.run);
     }
     Ok(ExitCode::from(measured.judgement.exit_code()))
+}
+
+/// Measures a round that landed against the anchor, where the campaign wants that and has one.
+/// Nothing that goes wrong here is the round's.
+pub(super) async fn after_landing(round: &Presentable, records: &Records, context: &Context) {
+    let config = &round.stored.evidence.config;
+    let landed = matches!(
+        round.judgement().verdict,
+        Verdict::Landed | Verdict::LandedSubBar
+    );
+    if !landed || !config.anchor.after_landing {
+        return;
+    }
+    let campaign = &config.campaign.name;
+    let head = round.stored.evidence.commits.head.sha.to_string();
+    match measured(campaign, &head, records, context).await {
+        Ok(lines) => eprint!("{lines}"),
+        Err(error) => eprintln!("note: it was not measured against the anchor: {error:#}"),
+    }
+}
+
+async fn measured(
+    campaign: &str,
+    head: &str,
+    records: &Records,
+    context: &Context,
+) -> anyhow::Result<String> {
+    let repository = Repository::open(&context.repo, &context.dirs.cache).await?;
+    let live = LiveView::stderr();
+    let progress = live.progress();
+    let places = Places {
+        repository: &repository,
+        records,
+        dirs: &context.dirs,
+        progress: &progress,
+    };
+    let measured = anchor::measure(campaign, head, true, &places).await;
+    live.finish();
+    measured?;
+    let views = anchor::views(campaign, records).await?;
+    Ok(anchor_summary(&views, Layout::stderr()))
 }
 
 async fn show(args: Show, context: &Context) -> anyhow::Result<ExitCode> {

@@ -59,6 +59,7 @@ fn config(root: &Section<'_>) -> Option<Config> {
     let benches = items::benches(&context);
     let counters = counters::counters(root);
     let protocol = super::protocol::protocol(root);
+    let anchor = sections::anchor(root);
     let environment = sections::environment_section(root);
     let limits = sections::limits(root);
     let (campaign, claims) = campaign?;
@@ -75,6 +76,7 @@ fn config(root: &Section<'_>) -> Option<Config> {
         counters,
         claims,
         protocol: protocol?,
+        anchor,
         environment,
         limits,
     })

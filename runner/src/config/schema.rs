@@ -43,7 +43,7 @@ macro_rules! table {
 
 table!(ROOT, "", false, [
     "campaign", "toolchain", "device", "build", "kernel", "harness", "parity", "identity",
-    "bench", "counters", "protocol", "environment", "limits",
+    "bench", "counters", "protocol", "anchor", "environment", "limits",
 ], later ["ruler", "variant", "reference"]);
 table!(
     CAMPAIGN,
@@ -133,6 +133,7 @@ table!(
     false,
     ["pairs", "samples", "sequential", "smallest_worthwhile"]
 );
+table!(ANCHOR, "anchor", false, ["after_landing"]);
 table!(ENVIRONMENT, "environment", false, ["allow", "set"]);
 table!(LIMITS, "limits", false, ["output_bytes", "free_disk_bytes"]);
 
@@ -153,6 +154,7 @@ pub(super) static ALL: &[&Table] = &[
     &COUNTERS,
     &VALUE,
     &PROTOCOL,
+    &ANCHOR,
     &ENVIRONMENT,
     &LIMITS,
 ];

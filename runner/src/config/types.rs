@@ -35,6 +35,9 @@ pub struct Config {
     pub claims: Vec<String>,
     /// `[protocol]`.
     pub protocol: Protocol,
+    /// `[anchor]`. Left out where it says nothing, as above.
+    #[serde(default, skip_serializing_if = "Anchor::is_default")]
+    pub anchor: Anchor,
     /// `[environment]`.
     pub environment: Environment,
     /// `[limits]`.
@@ -299,6 +302,19 @@ impl Protocol {
             Protocol::Sequential { .. } => None,
             Protocol::Pairs(n) | Protocol::Samples(n) => Some(n),
         }
+    }
+}
+
+/// `[anchor]`: the measurements across rounds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Anchor {
+    /// Whether a round that landed is measured against the pinned anchor at once.
+    pub after_landing: bool,
+}
+
+impl Anchor {
+    fn is_default(&self) -> bool {
+        *self == Anchor::default()
     }
 }
 

@@ -187,6 +187,7 @@ pub(crate) fn config(benches: Vec<Bench>) -> Config {
         claims: Vec::new(),
         protocol: Protocol::Pairs(3),
         environment: Environment::default(),
+        anchor: crate::config::Anchor::default(),
         limits: Limits {
             output_bytes: 1 << 20,
             free_disk_bytes: 0,

@@ -89,6 +89,7 @@ pub fn measured_alone(
     reduced.identity = None;
     reduced.counters.clear();
     reduced.claims.clear();
+    reduced.anchor = config::Anchor::default();
     reduced.protocol = protocol;
     Ok(reduced)
 }

@@ -80,36 +80,30 @@ pub fn bisect_summary(report: &Report, layout: Layout) -> String {
     let columns = [
         words("Commit"),
         figures("Run"),
+        figures("Pairs"),
         words("Against good"),
         text("Says"),
     ];
-    let rows: Vec<Vec<String>> = report
-        .comparisons
-        .iter()
-        .map(|comparison| {
-            vec![
-                name(report, comparison.commit),
-                comparison
-                    .run
-                    .map_or_else(String::new, |run| run.to_string()),
-                comparison.effect_words(),
-                says(comparison),
-            ]
-        })
-        .collect();
+    let row = |comparison: &Comparison| {
+        let says = match comparison.is_reused {
+            true => format!("{}, on record", comparison.says()),
+            false => comparison.says(),
+        };
+        vec![
+            name(report, comparison.commit),
+            comparison
+                .run
+                .map_or_else(String::new, |run| run.to_string()),
+            comparison.pairs.to_string(),
+            comparison.effect_words(),
+            says,
+        ]
+    };
+    let rows: Vec<Vec<String>> = report.comparisons.iter().map(row).collect();
     if !rows.is_empty() {
         out.push_str(&table(&columns, &rows, layout));
     }
     out
-}
-
-fn says(comparison: &Comparison) -> String {
-    let words = comparison.words();
-    let without_effect = words.split_once(": ").map(|(_, says)| says);
-    match comparison.effect {
-        Some(_) => without_effect.unwrap_or(&words).to_owned(),
-        None => words,
-    }
 }
 
 fn name(report: &Report, commit: usize) -> String {
@@ -135,6 +129,7 @@ fn found(report: &Report) -> Vec<String> {
         words.unwrap_or_default()
     };
     let bench = &report.bench;
+    let bad = report.commits.len().saturating_sub(1);
     match &report.ending {
         Ending::Found { commit } => {
             let mut lines = vec![
@@ -157,17 +152,13 @@ fn found(report: &Report) -> Vec<String> {
         }
         Ending::NotSlower => vec![
             format!("{bench} is not slower at bad: there is no commit to find"),
-            format!(
-                "{}: {}",
-                titled(report, report.commits.len().saturating_sub(1)),
-                effect(report.commits.len().saturating_sub(1))
-            ),
+            format!("{}: {}", titled(report, bad), effect(bad)),
             "verify the end points: good may be slow as well, or the loss below what counts"
                 .to_owned(),
         ],
         Ending::EndsOpen => vec![
             format!("it cannot be said whether {bench} is slower at bad: verify the end points"),
-            effect(report.commits.len().saturating_sub(1)),
+            effect(bad),
         ],
         Ending::Stopped { verdict, reason } => vec![
             format!("stopped, {verdict}: {reason}"),

@@ -116,7 +116,7 @@ fn the_first_bad_commit_is_found_and_nothing_is_measured_twice() {
             "0 comparisons made and {made} on record, 12 commits"
         ));
     assert!(
-        again.stdout.contains("slower (run 1, on record)"),
+        again.stdout.contains("slower, on record"),
         "{}",
         again.stdout
     );
@@ -272,17 +272,19 @@ fn an_interrupted_search_goes_on() {
         .status();
     assert!(sent.is_ok_and(|status| status.success()));
     assert_eq!(child.wait().expect("waited for").code(), Some(3));
-    let outcome = steady.bisect(&[&good, "HEAD"]);
-    let outcome = outcome.expect_code(0).expect_text("engine: change 3");
+    let outcome = steady.bisect(&[&good, "HEAD", "--json"]).expect_code(0);
+    let document = outcome.json();
+    assert_eq!(found(&document), Some("engine: change 3"));
+    let comparisons = document["bisect"]["comparisons"].as_array();
+    let runs: Vec<_> = comparisons
+        .into_iter()
+        .flatten()
+        .map(|one| (one["run"].as_i64(), one["is_reused"].as_bool()))
+        .collect();
+    assert_eq!(runs[0], (Some(1), Some(true)));
     assert!(
-        outcome.stdout.contains("(run 1, on record)"),
-        "{}",
-        outcome.stdout
-    );
-    assert!(
-        !outcome.stdout.contains("(run 2, on record)"),
-        "{}",
-        outcome.stdout
+        !runs.contains(&(Some(2), Some(true))),
+        "it was stopped: {runs:?}"
     );
 }
 
@@ -362,4 +364,92 @@ fn an_anchor_gives_the_cumulated_effect_beside_what_was_claimed() {
     assert_eq!(shown["anchors"][0]["replaces"], Value::String(anchor));
     let points = &shown["anchors"][1]["series"][0]["standing"]["points"];
     assert_eq!(points.as_array().map(Vec::len), Some(2));
+}
+
+/// A cache that was cleaned is no reason to build again what the record holds.
+#[test]
+fn stored_builds_serve_where_the_cache_is_gone() {
+    let mut steady = Steady::new("100");
+    let counter = steady.scenario.path("builds").display().to_string();
+    steady
+        .scenario
+        .write("build.sh", &format!("echo x >> {counter}\n{BUILD}"));
+    let good = steady.speed("100", "engine: good");
+    steady.speed("95", "engine: slower");
+    let builds = || {
+        let text = std::fs::read_to_string(&counter).unwrap_or_default();
+        text.lines().count()
+    };
+    steady.bisect(&[&good, "HEAD"]).expect_code(0);
+    assert_eq!(builds(), 2);
+    std::fs::remove_dir_all(steady.scenario.path("cache/work")).expect("built trees");
+    // Another threshold asks for more than the record says, and needs no build.
+    let (outcome, document) = (
+        steady.bisect(&[&good, "HEAD", "--threshold", "4.5%"]),
+        steady.runs("bisect"),
+    );
+    outcome.expect_code(0).expect_text("first bad commit");
+    assert_eq!((builds(), document), (2, 1), "asked again of what is there");
+    steady.scenario.write("more.md", "more");
+    steady.speed("94", "engine: slower still");
+    steady.bisect(&[&good, "HEAD"]).expect_code(0);
+    assert_eq!(builds(), 3, "only what is new is built");
+}
+
+#[test]
+fn another_machine_has_a_series_of_its_own() {
+    let mut steady = Steady::new("100");
+    let anchor = steady.commits[0].clone();
+    steady.speed("105", "engine: faster\n\nRound: r1\nBar: speed +1%\n");
+    steady.scenario.run(&[]).expect_verdict("LANDED");
+    let runner = |args: &[&str]| steady.scenario.runner(args);
+    runner(&["anchor", "pin", &anchor, "--by", "A"]).expect_code(0);
+    runner(&["anchor", "measure"]).expect_code(0);
+    // The same database, and what was recorded so far comes from elsewhere.
+    steady.scenario.database(
+        "db.execute('drop trigger machine_no_update'); \
+         db.execute(\"update machine set fingerprint = 'other', \
+         json = json_set(json, '$.hostname', 'elsewhere', '$.fingerprint', 'other')\")",
+    );
+    runner(&["anchor", "measure"]).expect_code(0);
+    let shown = runner(&["anchor", "show", "--json"]).json();
+    let series = shown["anchors"][0]["series"].as_array().cloned();
+    let series = series.expect("an array");
+    assert_eq!(series.len(), 2, "{shown:#}");
+    let points = |at: usize| series[at]["standing"]["points"].as_array().map(Vec::len);
+    assert_eq!((points(0), points(1)), (Some(1), Some(1)));
+    let text = runner(&["anchor", "show"]).expect_code(0);
+    text.expect_text("on elsewhere (")
+        .expect_text("1 of the 1 round that claim were measured on another machine");
+}
+
+#[test]
+fn a_round_that_landed_is_measured_against_the_anchor_where_that_is_wanted() {
+    let mut steady = Steady::new("100");
+    let wanted = format!("{CAMPAIGN}[anchor]\nafter_landing = true\n");
+    steady.scenario.write("campaign.toml", &wanted);
+    let anchor = steady.speed("100", "engine: the anchor");
+    steady.speed("105", "engine: faster\n\nRound: r1\nBar: speed +1%\n");
+    let run = steady.scenario.run(&[]).expect_verdict("LANDED");
+    let said = "not measured against the anchor: no anchor is pinned";
+    assert!(run.outcome.stderr.contains(said), "{}", run.outcome.stderr);
+    steady
+        .scenario
+        .runner(&["anchor", "pin", &anchor, "--by", "A"])
+        .expect_code(0);
+    steady.speed(
+        "110.25",
+        "engine: faster still\n\nRound: r2\nBar: speed +1%\n",
+    );
+    let run = steady.scenario.run(&["--base", "HEAD~1"]);
+    let run = run.expect_verdict("LANDED");
+    let said = "speed: claimed +10.25 %, measured +10.25 %";
+    assert!(run.outcome.stderr.contains(said), "{}", run.outcome.stderr);
+    assert_eq!(steady.runs("anchor"), 1);
+    steady.speed("110", "engine: slower");
+    steady
+        .scenario
+        .run(&["--base", "HEAD~1"])
+        .expect_verdict("REVERTED");
+    assert_eq!(steady.runs("anchor"), 1);
 }

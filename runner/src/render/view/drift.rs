@@ -28,6 +28,8 @@ pub struct DriftView {
     pub anchor: String,
     /// The run.
     pub run: String,
+    /// Its page, below the site's root.
+    pub link: String,
     /// The day it was measured.
     pub date: String,
     /// How many measurements the series has: `12 measurements`.
@@ -71,6 +73,7 @@ fn drift_view(id: usize, standing: &Standing, anchor: &str) -> Option<DriftView>
         head: newest.head.short().to_owned(),
         anchor: anchor.to_owned(),
         run: newest.run.to_string(),
+        link: crate::render::pages::lever_path(&newest.run.to_string()),
         date: numbers::day(newest.at),
         measurements: counted(standing.points.len(), "measurement"),
         notes: notes(standing),
