@@ -30,13 +30,13 @@ fn alarms(values: &[f64]) -> bool {
     !points.is_empty() || !creeps(values, &points).is_empty()
 }
 
-/// 4 % of series of 100 rounds have a false alarm (2,000 series, `docs/drift.md`); among 200 that is
-/// 8 with an sd of 2.8. Raw values alarm almost always, which is why there is an anchor.
+/// 6.5 % of series of 100 rounds have a false alarm (`docs/drift.md`); among 200 that is 13, with an
+/// sd of 3.5. Raw values alarm almost always, which is why there is an anchor.
 #[test]
 fn false_alarms_are_few_against_the_anchor_and_the_rule_without() {
     let (anchored, raw) = count(200, |_| 0.0, alarms);
     println!("any alarm in 100 rounds: anchored {anchored}, raw {raw} of 200 series");
-    assert!(anchored <= 20, "{anchored}");
+    assert!(anchored <= 24, "{anchored}");
     assert!(raw >= 180, "{raw}");
 }
 

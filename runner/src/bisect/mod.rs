@@ -9,10 +9,14 @@ mod known;
 mod report;
 mod search;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use anyhow::bail;
 
 use crate::anchor::Places;
 use crate::git::{Lineage, Passed};
+use crate::model::Verdict;
 use crate::pipeline::{self, Compared, Options, Prepared, Request};
 
 pub use report::{Comparison, Ending, Report};
@@ -68,9 +72,17 @@ pub async fn bisect(what: &Bisection, places: &Places<'_>) -> anyhow::Result<Rep
         what,
         places,
         report: Report::new(&what.bench, what.allowed_loss, good, commits),
+        stopped: Arc::default(),
     };
-    let ending = work.search().await?;
-    work.report.ending = ending;
+    // A run that is stopped says so itself; between two runs nobody else listens.
+    let stopped = Arc::clone(&work.stopped);
+    let listener = tokio::spawn(async move {
+        pipeline::stopped().await;
+        stopped.store(true, Ordering::Release);
+    });
+    let ending = work.search().await;
+    listener.abort();
+    work.report.ending = ending?;
     Ok(work.report)
 }
 
@@ -79,6 +91,7 @@ struct Work<'a> {
     what: &'a Bisection,
     places: &'a Places<'a>,
     report: Report,
+    stopped: Arc<AtomicBool>,
 }
 
 impl Work<'_> {
@@ -150,6 +163,12 @@ impl Work<'_> {
             self.note(open);
         }
         for attempt in attempts..ATTEMPTS {
+            if self.stopped.load(Ordering::Acquire) {
+                return Ok(Err(Ending::Stopped {
+                    verdict: Verdict::EnvInvalid,
+                    reason: "stopped between two comparisons".to_owned(),
+                }));
+            }
             let prepared = self.prepared(&passed).await?;
             let comparison = self.measure(commit, prepared).await?;
             let (is_open, stopped) = (comparison.is_open(), comparison.stopped());

@@ -204,7 +204,7 @@ async fn packs(
 }
 
 /// Waits for the user or the system to stop the run.
-async fn stopped() -> &'static str {
+pub(crate) async fn stopped() -> &'static str {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate()).ok();
     let mut hang_up = signal(SignalKind::hangup()).ok();

@@ -453,3 +453,36 @@ fn a_round_that_landed_is_measured_against_the_anchor_where_that_is_wanted() {
         .expect_verdict("REVERTED");
     assert_eq!(steady.runs("anchor"), 1);
 }
+
+/// Gains and losses in turn, such that no look of the protocol can say whether there is a loss.
+#[test]
+fn a_comparison_that_stays_open_is_made_twice_and_never_pooled() {
+    let mut steady = Steady::new("100");
+    let counter = steady.scenario.path("counter").display().to_string();
+    // 45 launches are a run: a throw-away, and 44 pairs.
+    let open = format!(
+        "cat > engine <<'END'\n#!/bin/sh\nn=$(cat {counter} 2>/dev/null || echo 0)\n\
+         echo $((n + 1)) > {counter}\ni=$((n % 45 - 1))\n\
+         case $i in\n41|43|*[02468]) echo 108.6957 tok/s;;\n*) echo 90.9091 tok/s;;\nesac\nEND\n\
+         chmod +x engine\n"
+    );
+    steady.scenario.write("build.sh", &open);
+    steady.speed("0", "engine: restless");
+    let (outcome, document) = steady.search(&[]);
+    outcome
+        .expect_code(1)
+        .expect_text("once more, from the start: samples are never pooled");
+    assert_eq!(document["bisect"]["ending"], "ends-open", "{document:#}");
+    let comparisons = document["bisect"]["comparisons"].as_array().cloned();
+    let comparisons = comparisons.unwrap_or_default();
+    assert_eq!(comparisons.len(), 2);
+    for comparison in &comparisons {
+        assert_eq!(
+            (&comparison["said"], &comparison["pairs"]),
+            (&"open".into(), &44.into())
+        );
+    }
+    let again = steady.bisect(&[&steady.commits[0], "HEAD"]).expect_code(1);
+    again.expect_text("it cannot be said whether speed is slower at bad");
+    assert_eq!(steady.runs("bisect"), 2, "twice is enough");
+}
