@@ -39,6 +39,8 @@ row_id! {
     DecisionId
     /// A row of `correction`.
     CorrectionId
+    /// A row of `anchor`.
+    AnchorId
 }
 
 /// A seed: any unsigned 64-bit number, kept as decimal text since SQLite's integers are signed.

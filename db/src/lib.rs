@@ -11,6 +11,7 @@
 //!
 //! The record is append-only, and the database itself refuses to change or delete evidence.
 
+mod anchor;
 pub mod artifacts;
 mod build;
 mod canary;
@@ -31,6 +32,7 @@ mod sample;
 mod sample_facts;
 mod sample_state;
 
+pub use anchor::*;
 pub use build::*;
 pub use canary::*;
 pub use confirmation::*;

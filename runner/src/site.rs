@@ -81,14 +81,16 @@ pub async fn write(records: &Records, campaign: &CampaignName, out: &Path) -> an
         put(&out.join(pages::lever_path(&row.run.to_string())), &page)?;
     }
     let index = out.join("index.html");
+    let drift = crate::anchor::views(&campaign.name, records).await?;
     let input = IndexInput {
+        drift: &drift,
         campaign: &campaign.name,
         title: &campaign.title,
         rounds: &rounds,
         generated_at: now(),
     };
     put(&index, &index_page(&input)?)?;
-    let document = json::campaign_document(&view::rounds_view(&rounds, None))?;
+    let document = json::campaign_document(&view::rounds_view(&rounds, None), &drift)?;
     put(&out.join("campaign.json"), &document)?;
     Ok(Site {
         index,

@@ -259,6 +259,7 @@ fn config() -> Config {
         protocol: Protocol::Pairs(5),
         machine: config::Machine::default(),
         environment: config::Environment::default(),
+        anchor: runner::config::Anchor::default(),
         limits: config::Limits {
             output_bytes: 1 << 20,
             free_disk_bytes: 1,

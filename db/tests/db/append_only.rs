@@ -2,7 +2,8 @@
 
 use crate::world::{World, commit, event, sample};
 use db::{
-    BuildListing, Claim, Confirmation, Correction, Decision, Error, Fingerprinted, Gate, Kernel, RunArtifact,
+    BuildListing, Claim, Confirmation, Correction, Decision, Error, Fingerprinted, Gate, Kernel,
+    RunArtifact,
 };
 
 /// A database in which every table has a row.
@@ -86,6 +87,8 @@ async fn full() -> World {
         .unwrap();
     tx.commit().await.unwrap();
     world.event(confirming, "ended").await;
+    let anchor = crate::anchors::pinned(&world).await;
+    crate::anchors::measured(&world, anchor).await;
     world
 }
 

@@ -1,6 +1,7 @@
 //! The store against real SQLite files and real folders.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod anchors;
 mod append_only;
 mod canary;
 mod collection;

@@ -2,6 +2,8 @@
 //! Each subcommand has a file of its own; none of them holds logic beyond turning arguments
 //! into calls and results into output.
 
+mod anchor;
+mod bisect;
 mod calibrate;
 mod campaign;
 mod canary;
@@ -77,6 +79,10 @@ enum Command {
     Correct(correct::Args),
     /// Profile both sides with Nsight Compute, and add that to a recorded run.
     Counters(counters::Args),
+    /// Pin a commit, and measure later ones against it: the cumulated effect, steps and creep.
+    Anchor(anchor::Args),
+    /// Find the first commit between two that made a bench slower.
+    Bisect(bisect::Args),
     /// Write the campaign index: static pages that work from disk.
     Index(index::Args),
     /// Rebuild and repeat a recorded run from its record.
@@ -148,6 +154,8 @@ async fn dispatch(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Decide(args) => decide::run(args, &context).await,
         Command::Correct(args) => correct::run(args, &context).await,
         Command::Counters(args) => counters::run(args, &context).await,
+        Command::Anchor(args) => anchor::run(args, &context).await,
+        Command::Bisect(args) => bisect::run(args, &context).await,
         Command::Index(args) => index::run(args, &context).await,
         Command::Replay(args) => replay::run(args, &context).await,
         Command::Gc(args) => gc::run(args, &context).await,

@@ -76,6 +76,7 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
     live.finish();
     let run = finished?;
     let presentable = records.present(run).await?;
+    super::anchor::after_landing(&presentable, &records, context).await;
     if let Some(path) = &args.comment {
         write_comment(&presentable, path)?;
     }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use super::Context;
 use crate::numbers;
 use crate::record::{Presentable, Records, TableRow};
+use crate::render::view::DriftView;
 use crate::render::{self, RoundRow};
 use crate::term::{Layout, RunLine, run_list, show_summary};
 
@@ -77,13 +78,29 @@ async fn list(records: &Records, args: &Args, context: &Context) -> anyhow::Resu
         }
     }
     shown.sort_by_key(|(_, row)| row.run);
+    let mut campaigns: Vec<&str> = shown.iter().map(|(name, _)| name.as_str()).collect();
+    campaigns.sort_unstable();
+    campaigns.dedup();
+    let mut drift = Vec::new();
+    for campaign in campaigns {
+        let views = crate::anchor::views(campaign, records).await?;
+        drift.extend(views.into_iter().map(|view| (campaign.to_owned(), view)));
+    }
     if args.json {
-        println!("{:#}", list_document(&shown, hidden));
+        println!("{:#}", list_document(&shown, &drift, hidden));
         return Ok(ExitCode::SUCCESS);
     }
     match shown.is_empty() {
         true => println!("no runs are recorded in {}", records.db().path().display()),
         false => print!("{}", list_text(&shown)),
+    }
+    for (campaign, view) in &drift {
+        let line = format!(
+            "{campaign} {}: {} (runner anchor show)",
+            view.bench,
+            view.sentence()
+        );
+        println!("{}", crate::render::text::one_line(&line));
     }
     if hidden > 0 {
         let hidden = numbers::counted(hidden, "run");
@@ -110,7 +127,15 @@ async fn wanted_campaign(
     Ok(own.filter(|own| known.iter().any(|(name, _)| name == own)))
 }
 
-fn list_document(rows: &[(String, TableRow)], not_shown: usize) -> serde_json::Value {
+fn list_document(
+    rows: &[(String, TableRow)],
+    drift: &[(String, DriftView)],
+    not_shown: usize,
+) -> serde_json::Value {
+    let against_anchor: Vec<_> = drift
+        .iter()
+        .map(|(campaign, view)| serde_json::json!({ "campaign": campaign, "drift": view }))
+        .collect();
     let runs: Vec<_> = rows
         .iter()
         .map(|(campaign, row)| list_entry(campaign, row))
@@ -119,6 +144,7 @@ fn list_document(rows: &[(String, TableRow)], not_shown: usize) -> serde_json::V
         "schema": crate::model::SCHEMA_VERSION,
         "kind": "runs",
         "runs": runs,
+        "against_anchor": against_anchor,
         "not_shown": not_shown,
     })
 }

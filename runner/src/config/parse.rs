@@ -60,6 +60,7 @@ fn config(root: &Section<'_>) -> Option<Config> {
     let counters = counters::counters(root);
     let protocol = super::protocol::protocol(root);
     let machine = super::machine::machine(root);
+    let anchor = sections::anchor(root);
     let environment = sections::environment_section(root);
     let limits = sections::limits(root);
     let (campaign, claims) = campaign?;
@@ -77,6 +78,7 @@ fn config(root: &Section<'_>) -> Option<Config> {
         claims,
         protocol: protocol?,
         machine,
+        anchor,
         environment,
         limits,
     })

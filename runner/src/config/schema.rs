@@ -43,7 +43,7 @@ macro_rules! table {
 
 table!(ROOT, "", false, [
     "campaign", "toolchain", "device", "build", "kernel", "harness", "parity", "identity",
-    "bench", "counters", "protocol", "machine", "environment", "limits",
+    "bench", "counters", "protocol", "machine", "anchor", "environment", "limits",
 ], later ["ruler", "variant", "reference"]);
 table!(
     CAMPAIGN,
@@ -157,6 +157,7 @@ table!(
         "peak_operations",
     ]
 );
+table!(ANCHOR, "anchor", false, ["after_landing"]);
 table!(ENVIRONMENT, "environment", false, ["allow", "set"]);
 table!(LIMITS, "limits", false, ["output_bytes", "free_disk_bytes"]);
 
@@ -179,6 +180,7 @@ pub(super) static ALL: &[&Table] = &[
     &VALUE,
     &PROTOCOL,
     &MACHINE,
+    &ANCHOR,
     &ENVIRONMENT,
     &LIMITS,
 ];

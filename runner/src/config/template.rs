@@ -342,6 +342,10 @@ fn rest(text: &mut String) {
 #allow = [\"MODEL_DIR\"]
 #set = {{ OMP_NUM_THREADS = \"1\" }}
 
+# A round that landed is measured against the pinned anchor at once (`runner anchor pin`).
+#[anchor]
+#after_landing = true
+
 #[limits]
 #output_bytes = \"64 MiB\"
 #free_disk_bytes = \"2 GiB\""

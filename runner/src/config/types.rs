@@ -40,6 +40,9 @@ pub struct Config {
     /// `[machine]`. Left out where it says nothing, as `counters` is.
     #[serde(default, skip_serializing_if = "Machine::is_default")]
     pub machine: Machine,
+    /// `[anchor]`. Left out where it says nothing, as above.
+    #[serde(default, skip_serializing_if = "Anchor::is_default")]
+    pub anchor: Anchor,
     /// `[environment]`.
     pub environment: Environment,
     /// `[limits]`.
@@ -329,6 +332,19 @@ impl Protocol {
             Protocol::Sequential { .. } => None,
             Protocol::Pairs(n) | Protocol::Samples(n) => Some(n),
         }
+    }
+}
+
+/// `[anchor]`: the measurements across rounds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Anchor {
+    /// Whether a round that landed is measured against the pinned anchor at once.
+    pub after_landing: bool,
+}
+
+impl Anchor {
+    fn is_default(&self) -> bool {
+        *self == Anchor::default()
     }
 }
 

@@ -118,6 +118,7 @@ pub(super) fn begun_pairs(samples: &[Sample]) -> u32 {
 pub fn role_and_bar(bench: &Bench, registration: &Registration) -> (Role, Option<Bar>) {
     let registered = registration.bars.iter().find(|b| b.bench == bench.name);
     let role = match (registration.bars.is_empty(), registered) {
+        _ if registration.kind == RoundKind::Compared => Role::Guard,
         (true, _) | (_, Some(_)) => Role::Target,
         (false, None) => Role::Guard,
     };

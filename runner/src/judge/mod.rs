@@ -83,6 +83,7 @@ pub fn settled_by_code(evidence: &Evidence) -> bool {
         || match e.registration.kind {
             RoundKind::Analysed => true,
             RoundKind::Measured => false,
+            RoundKind::Compared => code::no_change(e, reasons).is_some(),
             RoundKind::Lever => code::revert(e, reasons)
                 .or_else(|| code::no_change(e, reasons))
                 .is_some(),

@@ -8,6 +8,7 @@ use crate::measure::fake;
 use crate::model::*;
 use crate::stats::CONTROL_LAUNCH;
 
+mod compared;
 mod facts;
 mod rejected;
 mod sequential;

@@ -534,7 +534,11 @@ async fn what_a_harness_reports_is_stored_and_different_work_stops_the_run() {
     let taken = &evidence[0].samples;
     assert_eq!((taken.len(), pairs_taken(&evidence[0])), (8, 3));
     assert!(taken.iter().all(|s| s.facts.work["tokens"] == json!(512)));
-    assert!(taken.iter().all(|s| s.facts.output.as_deref() == Some("cafe")));
+    assert!(
+        taken
+            .iter()
+            .all(|s| s.facts.output.as_deref() == Some("cafe"))
+    );
     assert!(taken.iter().all(|s| s.facts.ran.is_some()));
     assert_eq!(recorder.samples[..8], taken[..]);
 
@@ -581,11 +585,15 @@ async fn a_value_beyond_the_floor_is_refused_with_the_arithmetic() {
     let (evidence, _) = run(&config, &mut speeds(|_| 149.0)).await;
     assert_eq!(pairs_taken(&evidence[0]), 3);
     let (evidence, _) = run(&config, &mut speeds(|_| 153_945.0)).await;
-    assert_eq!(letters(&evidence[0].samples), "B(head)(head)B",
-        "once more, then a control");
+    assert_eq!(
+        letters(&evidence[0].samples),
+        "B(head)(head)B",
+        "once more, then a control"
+    );
     let Some(Failure::Impossible { message }) = &evidence[0].samples[1].failure else {
         panic!("{:?}", evidence[0].samples[1]);
     };
-    let said = "153,945 tok/s is above the ceiling of 150.00 tok/s: 512 tok for 11.2 MB at 273 GB/s";
+    let said =
+        "153,945 tok/s is above the ceiling of 150.00 tok/s: 512 tok for 11.2 MB at 273 GB/s";
     assert_eq!(message, said);
 }

@@ -197,6 +197,7 @@ pub(crate) fn config(benches: Vec<Bench>) -> Config {
         protocol: Protocol::Pairs(3),
         machine: crate::config::Machine::default(),
         environment: Environment::default(),
+        anchor: crate::config::Anchor::default(),
         limits: Limits {
             output_bytes: 1 << 20,
             free_disk_bytes: 0,

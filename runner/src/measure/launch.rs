@@ -193,9 +193,7 @@ async fn by_command<L: Launcher>(
     let result = match (&finished.failure, &bench.value) {
         (Some(failure), _) => Err(failure.clone()),
         (None, None) => Err(Failure::NoValue),
-        (None, Some(extract)) => {
-            printed_value(extract, &finished.stdout, &bench.unit)
-        }
+        (None, Some(extract)) => printed_value(extract, &finished.stdout, &bench.unit),
     };
     Outcome::of(finished, result)
 }
@@ -255,9 +253,7 @@ async fn by_harness<L: Launcher>(
 
 fn answered_value(answer: SampleAnswer, unit: &str) -> Result<Given, Failure> {
     if answer.unit != unit {
-        return Err(Failure::OtherUnit {
-            found: answer.unit,
-        });
+        return Err(Failure::OtherUnit { found: answer.unit });
     }
     let value = json_number(&answer.value).and_then(positive)?;
     // A harness may keep its single runs to itself.

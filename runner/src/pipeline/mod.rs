@@ -6,6 +6,7 @@
 
 mod calibrate;
 mod code;
+mod comparison;
 mod counters;
 mod device;
 mod expect;
@@ -15,6 +16,7 @@ mod prepare;
 mod profile;
 mod runtime;
 mod stages;
+mod stored;
 mod window;
 
 use std::collections::BTreeMap;
@@ -26,11 +28,12 @@ use crate::cli::Dirs;
 use crate::config::Toolchain;
 use crate::model::{CommitInfo, DeviceState, PerSide, Side};
 use crate::progress::Progress;
-use crate::record::{CommitPack, Records, RunId, RunStart};
+use crate::record::{AnchorSeries, CommitPack, Records, RunId, RunStart};
 use crate::{machine, toolchain};
 
 pub use crate::record::Confirms;
 pub use calibrate::{CalibrationPlan, CalibrationRequest, CalibrationRun, calibrate};
+pub use comparison::{Compared, compared, config_of, measured_alone};
 pub use counters::claims_with;
 pub use prepare::{Prepared, Recipe, prepare};
 pub use profile::{Profiling, profile};
@@ -74,7 +77,9 @@ pub struct Options {
     /// Build both sides again, also where they are in the cache.
     pub rebuild: bool,
     /// Stored builds to use instead of building.
-    pub stored_builds: Option<PerSide<crate::model::BuildEvidence>>,
+    pub stored_builds: PerSide<Option<crate::model::BuildEvidence>>,
+    /// The series of measurements against an anchor that the run is part of.
+    pub series: Option<AnchorSeries>,
 }
 
 impl Options {
@@ -144,6 +149,7 @@ pub async fn execute(
         replay_of: options.replay_of,
         purpose: options.purpose,
         confirms: options.confirms.clone(),
+        series: options.series.clone(),
     };
     let recorder = records.begin(&start).await?;
     let run = recorder.run();
@@ -229,7 +235,7 @@ async fn packs(
 }
 
 /// Waits for the user or the system to stop the run.
-async fn stopped() -> &'static str {
+pub(crate) async fn stopped() -> &'static str {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate()).ok();
     let mut hang_up = signal(SignalKind::hangup()).ok();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{Options, OwnProgram, Prepared, is_present};
 use crate::build::{BuildError, Workbench, WorkbenchPlan};
 use crate::cli::Dirs;
-use crate::model::{DeviceState, Evidence, Failure, Fault, PerSide, Side, Stage};
+use crate::model::{DeviceState, Evidence, Failure, Fault, PerSide, RoundKind, Side, Stage};
 use crate::progress::{Event, Progress};
 use crate::record::Recorder;
 use crate::toolchain::{self, Toolchain, ToolchainError};
@@ -149,7 +149,9 @@ impl Stages<'_> {
             return Ok(());
         };
         self.compare(reports).await?;
-        self.look_at_revert(&mut bench, &toolchain).await?;
+        if self.evidence.registration.kind != RoundKind::Compared {
+            self.look_at_revert(&mut bench, &toolchain).await?;
+        }
         self.evaluate_claims().await?;
         if self.is_settled() || !is_present(&self.evidence.device) {
             return Ok(());

@@ -1,7 +1,7 @@
 //! What is stored before the first sample: the commits, the effective config, the registration,
 //! the machine, the seed. From here on none of it can be changed.
 
-use super::{Recorder, Records, Result, RunId, now};
+use super::{AnchorSeries, Recorder, Records, Result, RunId, now};
 use crate::config::Config;
 use crate::model::{ArtifactHash, CommitInfo, PerSide, Registration, Sha};
 
@@ -32,6 +32,8 @@ pub struct RunStart<'a> {
     pub purpose: db::Purpose,
     /// What the run is declared to confirm.
     pub confirms: Option<Confirms>,
+    /// The series of measurements against an anchor that it is part of.
+    pub series: Option<AnchorSeries>,
 }
 
 /// The flaky verdict that a run is declared to replace.
@@ -101,6 +103,10 @@ impl Records {
                 reason: confirms.reason.clone(),
             };
             db::confirmation_insert(&mut tx, run, &declared).await?;
+        }
+        if let Some(series) = &start.series {
+            let passed = super::convert::json(&series.passed);
+            db::anchor_run_insert(&mut tx, run, series.anchor, &passed).await?;
         }
         tx.commit().await?;
         Ok(Recorder::new(

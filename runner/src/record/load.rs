@@ -6,8 +6,9 @@ use super::convert::parse;
 use super::{RecordError, Records, Result, RunId};
 use crate::model::{
     ArtifactHash, BenchEvidence, BuildEvidence, ClaimEvidence, ClaimOutcome, CodeEvidence,
-    CommitInfo, Decision, DecisionAction, DeviceState, Evidence, Facts, Fault, GateEvidence, GateOutcome,
-    Judgement, KernelOccupancy, OutputFile, PastEstimate, PerSide, Sample, Sha, Side, UnixMillis,
+    CommitInfo, Decision, DecisionAction, DeviceState, Evidence, Facts, Fault, GateEvidence,
+    GateOutcome, Judgement, KernelOccupancy, OutputFile, PastEstimate, PerSide, Sample, Sha, Side,
+    UnixMillis,
 };
 
 /// How many earlier windows of a bench are looked at.
@@ -183,7 +184,7 @@ impl Records {
     }
 }
 
-fn build_evidence(
+pub(super) fn build_evidence(
     run: RunId,
     build: &db::Build,
     outputs: Vec<db::BuildOutput>,

@@ -5,6 +5,7 @@
 //! This module decides nothing: no verdict, no statistics, no commands.
 
 mod after;
+mod anchors;
 mod attempts;
 mod begin;
 mod convert;
@@ -24,6 +25,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub use after::{CorrectionRequest, FIGURES};
+pub use anchors::{AnchorPin, AnchorSeries};
 pub use begin::{CommitPack, Confirms, RunStart, fingerprinted, new_uuid};
 pub use db::{MatchedBy, RunId};
 pub(crate) use describe::facts;

@@ -8,7 +8,8 @@ use super::engine::{RenderError, render};
 use super::input::{LeverInput, RoundRow};
 use super::text::excerpt;
 use super::view::{
-    CommitView, LeverView, Plot, RoundView, RoundsView, VerdictView, lever_view, plot, rounds_view,
+    CommitView, DriftView, LeverView, Plot, RoundView, RoundsView, VerdictView, lever_view, plot,
+    rounds_view,
 };
 use crate::model::{DecisionAction, Role, Side, UnixMillis, Verdict};
 use crate::numbers;
@@ -28,6 +29,8 @@ pub struct IndexInput<'a> {
     pub title: &'a str,
     /// The rounds, oldest first.
     pub rounds: &'a [RoundRow],
+    /// Where it stands against its anchor; empty where nothing was measured against one.
+    pub drift: &'a [DriftView],
     /// When the page is made.
     pub generated_at: UnixMillis,
 }
@@ -47,6 +50,7 @@ struct IndexPage<'a> {
     tally: Vec<Tally>,
     latest: Option<Latest>,
     rounds: RoundsView,
+    drift: &'a [DriftView],
     count: usize,
     generated: String,
 }
@@ -130,6 +134,7 @@ pub fn index_page(input: &IndexInput<'_>) -> Result<String, RenderError> {
         tally: tally(input.rounds),
         latest: latest(&rounds),
         count: input.rounds.len(),
+        drift: input.drift,
         rounds,
         generated: numbers::time(input.generated_at),
     };

@@ -67,6 +67,7 @@ fn index_pages() {
             campaign: "mmqr",
             title: "q4_K MMQ on GB10",
             rounds,
+            drift: &[],
             generated_at: fixtures::START,
         })
         .expect("renders");
@@ -94,6 +95,7 @@ fn lesson_30_a_correction_is_shown_everywhere_with_what_it_replaced() {
         campaign: "mmqr",
         title: "q4_K MMQ on GB10",
         rounds: std::slice::from_ref(&own),
+        drift: &[],
         generated_at: fixtures::START,
     })
     .expect("renders");
@@ -144,6 +146,7 @@ fn the_newest_landed_round_is_one_that_stays() {
             campaign: "mmqr",
             title: "q4_K MMQ on GB10",
             rounds,
+            drift: &[],
             generated_at: fixtures::START,
         })
         .expect("renders");
@@ -394,7 +397,7 @@ fn lesson_32_no_number_that_is_not_finite_gets_out() {
         let texts = [
             json::run_document(&lever).expect("serialises"),
             json::compare_document(&compare).expect("serialises"),
-            json::campaign_document(&lever.rounds).expect("serialises"),
+            json::campaign_document(&lever.rounds, &[]).expect("serialises"),
             comment(&lever, &CommentOptions::default())
                 .expect("renders")
                 .markdown,

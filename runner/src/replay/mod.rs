@@ -72,7 +72,11 @@ pub async fn replay(
         inner: planned(&original),
         confirms: None,
         rebuild: stored_builds.is_none(),
-        stored_builds,
+        stored_builds: stored_builds.map_or_else(PerSide::default, |stored| PerSide {
+            base: Some(stored.base),
+            head: Some(stored.head),
+        }),
+        series: None,
     };
     let run = pipeline::execute(prepared, &options, records, dirs, progress).await?;
     let repeated = records.load(run).await?;

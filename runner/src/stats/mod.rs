@@ -6,14 +6,18 @@
 //! statistics and stopping rule) is a state machine beside [`effect()`] and [`Schedule`].
 
 mod binomial;
+pub mod change_points;
+pub mod creep;
 mod effect;
 pub mod forecast;
 pub mod inner;
 pub mod noise;
+pub mod rounds;
 mod schedule;
 pub mod sequential;
 mod signed_rank;
 pub mod simulate;
+pub mod student;
 
 pub use binomial::fair_coin;
 pub use effect::{

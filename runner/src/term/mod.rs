@@ -1,13 +1,14 @@
 //! What a person sees in a terminal: the live view of a run and the summaries of records. Shows
 //! the views of [`crate::render`]; decides nothing and reads no record.
 
+mod across;
 mod counters;
 pub mod inspect;
 mod layout;
 mod list;
 mod live;
-mod model;
 mod machine;
+mod model;
 mod prose;
 mod record;
 mod reporter;
@@ -19,6 +20,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
+pub use across::{anchor_summary, bisect_summary};
 pub use counters::counters_summary;
 pub use layout::Layout;
 pub use list::{RunLine, run_list};

@@ -1,5 +1,6 @@
 //! Whole rounds: the real program on real repositories, with a real compiler and database.
 
+mod across;
 mod attempts;
 mod calibrate;
 mod counters;
