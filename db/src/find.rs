@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Doing, Result};
-use crate::{Conn, Run, RunFilter, runs_select};
+use crate::{Conn, Purpose, Run, RunFilter, runs_select};
 
 /// The shortest abbreviation that is looked up, hex digits.
 pub const SHORTEST_PREFIX: usize = 4;
@@ -54,7 +54,8 @@ pub enum Found {
 }
 
 /// Finds runs whose uuid, head commit, head tree or head patch-id is `text`, in this order; hex
-/// text of at least [`SHORTEST_PREFIX`] digits may be an abbreviation. An abbreviation that fits
+/// text of at least [`SHORTEST_PREFIX`] digits may be an abbreviation. By a commit only levers are
+/// found: a calibration is of its commit, and not about it. An abbreviation that fits
 /// several names of one kind is ambiguous, and weaker kinds are not tried.
 pub async fn run_find(conn: &mut Conn, text: &str) -> Result<Found> {
     let text = text.trim().to_ascii_lowercase();
@@ -142,7 +143,10 @@ pub async fn runs_on_base(conn: &mut Conn, text: &str) -> Result<Option<(Candida
 }
 
 fn filter(by: MatchedBy, name: String) -> RunFilter {
-    let mut filter = RunFilter::default();
+    let mut filter = RunFilter {
+        purpose: (by != MatchedBy::Uuid).then_some(Purpose::Lever),
+        ..RunFilter::default()
+    };
     match by {
         MatchedBy::Uuid => filter.uuid = Some(name),
         MatchedBy::Commit => filter.head_sha = Some(name),
@@ -166,7 +170,7 @@ async fn candidates(conn: &mut Conn, by: MatchedBy, prefix: &str) -> Result<Vec<
            FROM (SELECT CASE ?1 WHEN 'commit' THEN c.sha WHEN 'tree' THEN c.tree
                                 ELSE c.patch_id END AS name, c.subject
                  FROM git_commit c
-                 WHERE c.sha IN (SELECT head_sha FROM run))
+                 WHERE c.sha IN (SELECT head_sha FROM run WHERE purpose = 'lever'))
            WHERE name >= ?2 AND name < ?2 || 'g'
            GROUP BY name ORDER BY name"#,
         kind,

@@ -238,8 +238,8 @@ async fn unneeded(conn: &mut Conn, policy: &Policy) -> Result<HashMap<String, St
     let verdicts = json_array(&policy.keep_verdicts);
     let decisions = json_array(&policy.keep_decisions);
     // A run is kept while it is open or ended without a judgement, and for its verdict (as judged
-    // or as corrected) or its decision; a build is kept with any kept run that uses it, and as a base where bases are
-    // kept.
+    // or as corrected) or its decision; a build is kept with any kept run that uses it, as an anchor, and as a base
+    // where bases are kept.
     let rows = sqlx::query!(
         r#"WITH kept_run (id) AS (
                SELECT run_id FROM run_state
@@ -254,6 +254,7 @@ async fn unneeded(conn: &mut Conn, policy: &Policy) -> Result<HashMap<String, St
            kept_build (id) AS (
                SELECT build_id FROM run_build
                WHERE run_id IN (SELECT id FROM kept_run) OR (?3 AND side = 'base')
+               UNION SELECT build_id FROM anchor
            ),
            kept_artifact (sha256) AS (
                SELECT artifact FROM artifact_use

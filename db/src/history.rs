@@ -127,7 +127,7 @@ pub async fn past_judgements(conn: &mut Conn, query: &PastQuery) -> Result<Vec<P
            FROM run r
            JOIN run_state s ON s.run_id = r.id AND s.state = 'ended'
            JOIN judgement_newest j ON j.run_id = r.id
-           WHERE r.campaign = ?1 AND r.machine_id = ?2 AND r.id < ?3
+           WHERE r.campaign = ?1 AND r.machine_id = ?2 AND r.id < ?3 AND r.purpose = 'lever'
              AND EXISTS (SELECT 1 FROM sample x
                          WHERE x.run_id = r.id AND x.bench = ?4 AND x.value IS NOT NULL)
            ORDER BY r.id DESC LIMIT ?5"#,

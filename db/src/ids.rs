@@ -39,6 +39,8 @@ row_id! {
     DecisionId
     /// A row of `correction`.
     CorrectionId
+    /// A row of `anchor`.
+    AnchorId
 }
 
 /// A seed: any unsigned 64-bit number, kept as decimal text since SQLite's integers are signed.
@@ -78,4 +80,23 @@ pub enum RunState {
     Ended,
     /// Cut short; its samples are kept and never pooled.
     Interrupted,
+}
+
+/// What a run is for. Only a [`Purpose::Lever`] is a round of its campaign and an attempt at its
+/// registration.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, Type,
+)]
+#[serde(rename_all = "kebab-case")]
+#[sqlx(rename_all = "kebab-case")]
+pub enum Purpose {
+    /// A proposed change against its base.
+    #[default]
+    Lever,
+    /// Base against base, to learn the machine's noise.
+    Calibration,
+    /// A commit against the campaign's pinned anchor.
+    Anchor,
+    /// A step of the search for the commit that made a bench slower.
+    Bisect,
 }

@@ -2,7 +2,7 @@
 //! newest of each counts.
 
 use crate::error::{Doing, Result};
-use crate::{Conn, CorrectionId, DecisionId, JudgementId, RunId, RunState};
+use crate::{Conn, CorrectionId, DecisionId, JudgementId, Purpose, RunId, RunState};
 
 /// A judgement to store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -205,14 +205,32 @@ pub struct CampaignRow {
     pub base_sha: String,
     /// Its head commit.
     pub head_sha: String,
+    /// The base commit's tree.
+    pub base_tree: String,
+    /// The head commit's tree.
+    pub head_tree: String,
+    /// The head commit's patch-id.
+    pub head_patch_id: Option<String>,
+    /// The head commit's first parent.
+    pub head_parent: Option<String>,
     /// The head commit's subject.
     pub head_subject: String,
+    /// SHA-256 of the config.
+    pub config_sha256: String,
     /// What head declared.
     pub registration_json: String,
+    /// SHA-256 of it.
+    pub registration_sha256: String,
+    /// The run that it confirms.
+    pub confirms: Option<RunId>,
+    /// How many samples it took.
+    pub samples: i64,
     /// When it began.
     pub started_at: i64,
     /// The run that it repeats.
     pub replay_of: Option<RunId>,
+    /// What it is for.
+    pub purpose: Purpose,
     /// Its state.
     pub state: RunState,
     /// The verdict to show: corrected where it was; `None` when it was not judged.
@@ -244,8 +262,14 @@ pub async fn campaign_table(
     sqlx::query_as!(
         CampaignRow,
         r#"SELECT r.id AS "run_id: RunId", r.uuid, r.base_sha, r.head_sha,
-                  c.subject AS head_subject, r.registration_json, r.started_at,
-                  r.replay_of AS "replay_of: RunId", s.state AS "state!: RunState",
+                  b.tree AS base_tree, c.tree AS head_tree, c.patch_id AS head_patch_id,
+                  c.parent AS head_parent, c.subject AS head_subject, r.config_sha256,
+                  r.registration_json, r.registration_sha256,
+                  f.confirms AS "confirms?: RunId",
+                  (SELECT count(*) FROM sample s WHERE s.run_id = r.id) AS "samples!: i64",
+                  r.started_at,
+                  r.replay_of AS "replay_of: RunId", r.purpose AS "purpose: Purpose",
+                  s.state AS "state!: RunState",
                   j.verdict AS "verdict?: String", j.judged_verdict AS "judged_verdict?: String",
                   j.headline AS "headline?: String", j.json AS "judgement_json?: String",
                   (SELECT count(*) FROM correction k WHERE k.run_id = r.id)
@@ -253,7 +277,9 @@ pub async fn campaign_table(
                   d.action AS "decision?: String", d.reason AS "decision_reason?: String",
                   d.by AS "decision_by?: String", d.at AS "decision_at?: i64"
            FROM run r
+           JOIN git_commit b ON b.sha = r.base_sha
            JOIN git_commit c ON c.sha = r.head_sha
+           LEFT JOIN confirmation f ON f.run_id = r.id
            JOIN run_state s ON s.run_id = r.id
            LEFT JOIN judgement_newest j ON j.run_id = r.id
            LEFT JOIN decision_newest d ON d.run_id = r.id

@@ -11,9 +11,12 @@
 //!
 //! The record is append-only, and the database itself refuses to change or delete evidence.
 
+mod anchor;
 pub mod artifacts;
 mod build;
 pub mod bundle;
+mod canary;
+mod confirmation;
 mod counter;
 mod error;
 mod evidence;
@@ -23,11 +26,17 @@ pub mod gc;
 mod history;
 mod ids;
 mod judgement;
+mod noise;
 mod open;
 mod run;
 mod sample;
+mod sample_facts;
+mod sample_state;
 
+pub use anchor::*;
 pub use build::*;
+pub use canary::*;
+pub use confirmation::*;
 pub use counter::*;
 pub use error::{Error, Result};
 pub use evidence::*;
@@ -36,9 +45,12 @@ pub use find::*;
 pub use history::*;
 pub use ids::*;
 pub use judgement::*;
+pub use noise::*;
 pub use open::{APPLICATION_ID, Db, Snapshot, Tx};
 pub use run::*;
 pub use sample::*;
+pub use sample_facts::*;
+pub use sample_state::*;
 
 /// A connection to the database. [`Tx`] and [`Snapshot`] dereference to it.
 pub type Conn = sqlx::SqliteConnection;

@@ -1,7 +1,7 @@
 //! Runs, the events by which they proceed, and the documents and files that belong to them.
 
 use crate::error::{Doing, Result};
-use crate::{Conn, MachineId, RunId, RunState, Seed, ToolchainId};
+use crate::{Conn, MachineId, Purpose, RunId, RunState, Seed, ToolchainId};
 
 /// A run to store, before its first sample.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +38,8 @@ pub struct NewRun {
     pub started_at: i64,
     /// The run that it repeats.
     pub replay_of: Option<RunId>,
+    /// What it is for.
+    pub purpose: Purpose,
 }
 
 /// A stored run.
@@ -77,6 +79,8 @@ pub struct Run {
     pub started_at: i64,
     /// As in [`NewRun`].
     pub replay_of: Option<RunId>,
+    /// As in [`NewRun`].
+    pub purpose: Purpose,
     /// What its events say.
     pub state: RunState,
     /// When it ended or was found interrupted.
@@ -89,8 +93,8 @@ pub async fn run_insert(conn: &mut Conn, new: &NewRun) -> Result<RunId> {
         "INSERT INTO run (uuid, campaign, base_sha, head_sha, config_json, config_sha256,
                           registration_json, registration_sha256, registered_at, machine_id,
                           toolchain_id, seed, runner_version, runner_sha256, started_at,
-                          replay_of)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                          replay_of, purpose)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         new.uuid,
         new.campaign,
         new.base_sha,
@@ -106,7 +110,8 @@ pub async fn run_insert(conn: &mut Conn, new: &NewRun) -> Result<RunId> {
         new.runner_version,
         new.runner_sha256,
         new.started_at,
-        new.replay_of
+        new.replay_of,
+        new.purpose
     )
     .execute(conn)
     .await
@@ -135,6 +140,8 @@ pub struct RunFilter {
     pub state: Option<RunState>,
     /// That repeat this one.
     pub replay_of: Option<RunId>,
+    /// For this.
+    pub purpose: Option<Purpose>,
     /// At most so many.
     pub limit: Option<u32>,
 }
@@ -149,7 +156,8 @@ pub async fn runs_select(conn: &mut Conn, filter: &RunFilter) -> Result<Vec<Run>
                   r.machine_id AS "machine_id: MachineId",
                   r.toolchain_id AS "toolchain_id: ToolchainId", r.seed AS "seed: Seed",
                   r.runner_version, r.runner_sha256, r.started_at,
-                  r.replay_of AS "replay_of: RunId", s.state AS "state!: RunState",
+                  r.replay_of AS "replay_of: RunId", r.purpose AS "purpose: Purpose",
+                  s.state AS "state!: RunState",
                   s.closed_at AS "closed_at: i64"
            FROM run r
            JOIN run_state s ON s.run_id = r.id
@@ -163,7 +171,8 @@ pub async fn runs_select(conn: &mut Conn, filter: &RunFilter) -> Result<Vec<Run>
              AND (?7 IS NULL OR r.base_sha = ?7)
              AND (?8 IS NULL OR s.state = ?8)
              AND (?9 IS NULL OR r.replay_of = ?9)
-           ORDER BY r.id DESC LIMIT ?10"#,
+             AND (?10 IS NULL OR r.purpose = ?10)
+           ORDER BY r.id DESC LIMIT ?11"#,
         filter.id,
         filter.uuid,
         filter.campaign,
@@ -173,6 +182,7 @@ pub async fn runs_select(conn: &mut Conn, filter: &RunFilter) -> Result<Vec<Run>
         filter.base_sha,
         filter.state,
         filter.replay_of,
+        filter.purpose,
         limit
     )
     .fetch_all(conn)

@@ -22,6 +22,8 @@ pub struct Sample {
     pub started_at: i64,
     /// Wall time of the process, milliseconds.
     pub wall_ms: f64,
+    /// From a harness's question to its answer, milliseconds; `None` without a harness.
+    pub answer_ms: Option<f64>,
     /// The value in the bench's unit: finite and positive. `None` exactly when there is a
     /// failure; the database refuses anything else, NaN and infinity included.
     pub value: Option<f64>,
@@ -37,8 +39,9 @@ pub struct Sample {
 pub async fn sample_append(conn: &mut Conn, run: RunId, sample: &Sample) -> Result<i64> {
     sqlx::query_scalar!(
         r#"INSERT INTO sample (run_id, seq, bench, side, role, pair, slot, attempt, started_at,
-                               wall_ms, value, inner_json, failure_json, log_artifact)
-           SELECT ?1, coalesce(max(seq) + 1, 0), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13
+                               wall_ms, value, inner_json, failure_json, log_artifact, answer_ms)
+           SELECT ?1, coalesce(max(seq) + 1, 0), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,
+                  ?14
            FROM sample WHERE run_id = ?1
            RETURNING seq AS "seq!: i64""#,
         run,
@@ -53,7 +56,8 @@ pub async fn sample_append(conn: &mut Conn, run: RunId, sample: &Sample) -> Resu
         sample.value,
         sample.inner_json,
         sample.failure_json,
-        sample.log_artifact
+        sample.log_artifact,
+        sample.answer_ms
     )
     .fetch_one(conn)
     .await
@@ -66,7 +70,7 @@ pub async fn samples_by_run(conn: &mut Conn, run: RunId) -> Result<Vec<Sample>> 
         Sample,
         r#"SELECT bench, side, role, pair AS "pair: u32", slot AS "slot: u8",
                   attempt AS "attempt: u32", started_at, wall_ms, value, inner_json,
-                  failure_json, log_artifact
+                  failure_json, log_artifact, answer_ms
            FROM sample WHERE run_id = ? ORDER BY seq"#,
         run
     )

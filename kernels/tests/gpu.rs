@@ -22,6 +22,7 @@ use std::process::ExitCode;
 use bits::{BITS, SEED, digest};
 use common::{Result, apply};
 use cuda::make;
+use kernels::canary;
 use kernels::catalogue::{self, BENCHES, Entry, PARITY};
 use kernels::device::{Arg, Cuda, Device, DeviceError, Geometry, Launch, probe};
 use kernels::harness::load_images;
@@ -38,6 +39,7 @@ type Test = fn(&mut Cuda) -> Result;
 const TESTS: &[(&str, Test)] = &[
     ("device: describes itself", describes_itself),
     ("device: buffers keep what is written", buffers_keep),
+    ("canary: runs and leaves nothing", canary_runs),
     ("device: a damaged cubin is refused", damaged_cubin),
     ("device: a missing kernel is named", missing_kernel),
     ("device: too much shared memory is refused", too_much_smem),
@@ -372,6 +374,19 @@ fn buffers_keep(device: &mut Cuda) -> Result {
         device.read(one, &mut back).is_err(),
         "read after it was freed",
     )
+}
+
+/// Times are printed, not judged: what they should be is known on the machine only.
+fn canary_runs(device: &mut Cuda) -> Result {
+    for _ in 0..2 {
+        let times = canary::measure(device, canary::IMAGE)?;
+        println!(
+            "canary: compute {:.1} us, copy {:.2} us",
+            times.compute_us, times.copy_us
+        );
+        ensure(times.compute_us > 0.0 && times.copy_us > 0.0, "no time")?;
+    }
+    Ok(())
 }
 
 fn damaged_cubin(device: &mut Cuda) -> Result {

@@ -30,6 +30,7 @@ fn main() {
     characteristics(campaigns);
     stress(campaigns);
     bar(campaigns);
+    again(campaigns);
     other_machines(campaigns);
     time_of_a_look();
 }
@@ -281,6 +282,39 @@ const CHOICES: [(f64, f64, f64); 6] = [
     (1.0, 0.01, 3.0),
     (0.5, 0.015, 3.0),
 ];
+
+/// What measuring again does. Attempts are windows of their own, so their outcomes are independent:
+/// a confirmation lands as often as a first attempt, whatever that said.
+fn again(campaigns: u32) {
+    println!(
+        "| sigma, effect | lands once | left open | open ones confirmed | again until one lands, \
+         then confirmed | best of 3 | best of 10 |"
+    );
+    println!("|---|---|---|---|---|---|---|");
+    let cases: Vec<(f64, f64)> = SIGMAS
+        .iter()
+        .flat_map(|sigma| [0.0, 0.5, 1.0].map(|effect| (*sigma, effect)))
+        .collect();
+    let cells: Vec<Cell> = cases
+        .iter()
+        .map(|(sigma, effect)| cell(Noise::standard(*sigma), *effect))
+        .collect();
+    for ((sigma, effect), found) in cases.iter().zip(tallies(&cells, campaigns, SEED)) {
+        let (lands, open) = (found.share(found.landed), found.share(found.open));
+        let columns = [
+            lands,
+            open,
+            lands + open * lands,
+            // Who stops at a first landing, and else goes on until some attempt lands.
+            lands + (1.0 - lands) * lands,
+            1.0 - (1.0 - lands).powi(3),
+            1.0 - (1.0 - lands).powi(10),
+        ]
+        .map(|share| format!("{:.2} %", 100.0 * share));
+        println!("| {sigma}, +{effect} | {} |", columns.join(" | "));
+    }
+    println!();
+}
 
 fn other_machines(campaigns: u32) {
     println!(

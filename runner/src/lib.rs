@@ -1,8 +1,11 @@
 //! Roundhouse's runner: turns a commit of a CUDA-kernel campaign into a round with
 //! reproducible evidence and a verdict. `ARCHITECTURE.md` is the map.
 
+pub mod anchor;
+pub mod bisect;
 pub mod build;
 pub mod bundle;
+pub mod calibration;
 pub mod claims;
 pub mod cli;
 pub mod config;

@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 
 use crate::record::{Records, now};
 use crate::render::{
-    IndexInput, RoundRow, index_page, json, lever_page, newest_attempts, pages, view,
+    IndexInput, RoundRow, index_page, json, lever_page, pages, standing_rounds, view,
 };
 
 /// A campaign as pages name it.
@@ -65,30 +65,32 @@ pub async fn choose(
     }
 }
 
-/// Writes the index page, a page per judged run, and `campaign.json`. The index lists the newest
-/// run of each pair of commits; the others' pages are linked from that one's.
+/// Writes the index page, a page per judged run, and `campaign.json`. The index lists the
+/// attempt that stands of each registration; the others' pages are linked from that one's.
 pub async fn write(records: &Records, campaign: &CampaignName, out: &Path) -> anyhow::Result<Site> {
     let table = records.table(&campaign.name).await?;
     let rounds: Vec<RoundRow> = table
         .iter()
-        .filter(|row| !row.is_replay())
+        .filter(|row| row.is_round())
         .filter_map(|row| row.round.clone())
         .collect();
-    let rounds = newest_attempts(&rounds);
+    let rounds = standing_rounds(&rounds);
     for row in table.iter().filter(|row| row.round.is_some()) {
         let presentable = records.present(row.run).await?;
         let page = lever_page(&presentable.input())?;
         put(&out.join(pages::lever_path(&row.run.to_string())), &page)?;
     }
     let index = out.join("index.html");
+    let drift = crate::anchor::views(&campaign.name, records).await?;
     let input = IndexInput {
+        drift: &drift,
         campaign: &campaign.name,
         title: &campaign.title,
         rounds: &rounds,
         generated_at: now(),
     };
     put(&index, &index_page(&input)?)?;
-    let document = json::campaign_document(&view::rounds_view(&rounds, None))?;
+    let document = json::campaign_document(&view::rounds_view(&rounds, None), &drift)?;
     put(&out.join("campaign.json"), &document)?;
     Ok(Site {
         index,

@@ -257,7 +257,9 @@ fn config() -> Config {
         counters: vec![],
         claims: vec![],
         protocol: Protocol::Pairs(5),
+        machine: config::Machine::default(),
         environment: config::Environment::default(),
+        anchor: runner::config::Anchor::default(),
         limits: config::Limits {
             output_bytes: 1 << 20,
             free_disk_bytes: 1,

@@ -197,6 +197,28 @@ fn guard_mode_has_the_rates_of_the_table() {
     }
 }
 
+/// What a confirmation does to the error rates, as `docs/protocol.md` says. Attempts are windows of
+/// their own, so a confirmation lands as often as a first attempt.
+#[test]
+fn confirming_what_was_left_open_lands_hardly_more_by_mistake() {
+    let sigmas = [0.3, 0.5, 0.8];
+    let found = simulate(&sigmas.map(|sigma| cell(ANY, Noise::standard(sigma), 0.0)));
+    for (sigma, tally) in sigmas.iter().zip(&found) {
+        let (lands, open) = (tally.share(tally.landed), tally.share(tally.open));
+        let added = open * lands;
+        // Few true nulls are left open, and of those as few land as of all.
+        assert!(
+            open < 0.05,
+            "sigma {sigma}: {open} of true nulls are left open"
+        );
+        assert!(
+            added < 0.0005,
+            "sigma {sigma}: {added} land by a confirmation"
+        );
+        assert!(lands + added <= ALPHA, "sigma {sigma}: {lands} + {added}");
+    }
+}
+
 #[test]
 fn the_document_has_the_looks_and_the_constants_of_the_code() {
     let read = |name: &str| {

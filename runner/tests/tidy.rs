@@ -39,6 +39,7 @@ const BORDERS: &[(&str, &[&str])] = &[
     ("clap", &["runner/src/cli/"]),
     ("cudarc", &["kernels/src/device/cuda"]),
     ("csv", &["runner/src/counters/"]),
+    ("nvml_wrapper", &["runner/src/machine/"]),
     ("object", &["sass/"]),
     ("indicatif", &["runner/src/term/"]),
     ("comfy_table", &["runner/src/term/", "runner/src/cli/"]),

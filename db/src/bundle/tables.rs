@@ -68,7 +68,7 @@ pub const TABLES: [Table; 29] = [
 ];
 
 /// The tables whose rows do not travel as such, and why.
-pub const NOT_AS_ROWS: [(&str, &str); 7] = [
+pub const NOT_AS_ROWS: [(&str, &str); 10] = [
     (
         "artifact",
         "travels as content, or as a hash and a size where the content is left out",
@@ -97,4 +97,10 @@ pub const NOT_AS_ROWS: [(&str, &str); 7] = [
         "anchor_run",
         "the place of a run in a series of one database",
     ),
+    ("publication", "what this database posts, and has posted"),
+    (
+        "publication_event",
+        "what became of what this database posts",
+    ),
+    ("publication_object", "what this database has posted"),
 ];

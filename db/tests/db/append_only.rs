@@ -2,7 +2,8 @@
 
 use crate::world::{World, commit, event, sample};
 use db::{
-    BuildListing, Claim, Correction, Decision, Error, Fingerprinted, Gate, Kernel, RunArtifact,
+    BuildListing, Claim, Confirmation, Correction, Decision, Error, Fingerprinted, Gate, Kernel,
+    RunArtifact,
 };
 
 /// A database in which every table has a row.
@@ -43,7 +44,16 @@ async fn full() -> World {
     db::counter_profiles_insert(&mut tx, run, &[crate::world::profile("base")])
         .await
         .unwrap();
-    db::sample_append(&mut tx, run, &sample("base", 0, 1.0))
+    db::canary_reading_insert(&mut tx, run, &crate::canary::reading("before", Some(1.0)))
+        .await
+        .unwrap();
+    let seq = db::sample_append(&mut tx, run, &sample("base", 0, 1.0))
+        .await
+        .unwrap();
+    db::sample_facts_insert(&mut tx, run, seq, "{}")
+        .await
+        .unwrap();
+    db::sample_state_insert(&mut tx, run, seq, "{}")
         .await
         .unwrap();
     db::judgement_insert(&mut tx, run, &crate::world::judgement("landed"))
@@ -71,7 +81,53 @@ async fn full() -> World {
     let imported = include_str!("rows/0021.sql");
     sqlx::raw_sql(imported).execute(&mut *tx).await.unwrap();
     tx.commit().await.unwrap();
+    crate::noise::calibration(&world, 1.0).await;
+    let confirming = world.run(1, 2).await;
+    let mut tx = world.db.write().await.unwrap();
+    db::confirmation_insert(&mut tx, confirming, &confirmation(run))
+        .await
+        .unwrap();
+    tx.commit().await.unwrap();
+    world.event(confirming, "ended").await;
+    let anchor = crate::anchors::pinned(&world).await;
+    crate::anchors::measured(&world, anchor).await;
     world
+}
+
+fn confirmation(confirms: db::RunId) -> Confirmation {
+    Confirmation {
+        confirms,
+        at: 1,
+        reason: "open".into(),
+    }
+}
+
+#[tokio::test]
+async fn a_confirmation_is_declared_first_and_alone() {
+    let world = World::new().await;
+    let (first, late, open, second) = (
+        world.run(1, 2).await,
+        world.run(1, 2).await,
+        world.run(1, 2).await,
+        world.run(1, 2).await,
+    );
+    world.sample(late, "base", 0, 1.0).await;
+    let mut tx = world.db.write().await.unwrap();
+    let declared = confirmation(first);
+    let refused = |result: db::Result<()>| match result {
+        Err(Error::Refused { rule, .. }) => rule,
+        other => panic!("{other:?}"),
+    };
+    let rule = refused(db::confirmation_insert(&mut tx, late, &declared).await);
+    assert!(rule.contains("before its first sample"), "{rule}");
+    db::confirmation_insert(&mut tx, open, &declared)
+        .await
+        .unwrap();
+    let rule = refused(db::confirmation_insert(&mut tx, second, &declared).await);
+    assert!(rule.contains("in progress"), "{rule}");
+    let stored = db::confirmation_get(&mut tx, open).await.unwrap();
+    assert_eq!(stored, Some(declared));
+    assert_eq!(db::confirmation_get(&mut tx, first).await.unwrap(), None);
 }
 
 fn kernel() -> Kernel {

@@ -120,6 +120,10 @@ pub fn commit(n: u32) -> Commit {
 }
 
 pub async fn insert_run(conn: &mut Conn, base: u32, head: u32) -> RunId {
+    insert_run_for(conn, base, head, db::Purpose::Lever).await
+}
+
+pub async fn insert_run_for(conn: &mut Conn, base: u32, head: u32, purpose: db::Purpose) -> RunId {
     let campaign = Campaign {
         name: "mmqr".into(),
         title: "q4_K MMQ".into(),
@@ -150,6 +154,7 @@ pub async fn insert_run(conn: &mut Conn, base: u32, head: u32) -> RunId {
         runner_sha256: "e".repeat(64),
         started_at: i64::from(head) * DAY,
         replay_of: None,
+        purpose,
     };
     db::run_insert(conn, &new).await.unwrap()
 }
@@ -199,6 +204,7 @@ pub fn sample(side: &str, pair: u32, value: f64) -> Sample {
         attempt: 1,
         started_at: 7,
         wall_ms: 1000.5,
+        answer_ms: None,
         value: Some(value),
         inner_json: "[1.5,2.5]".into(),
         failure_json: None,

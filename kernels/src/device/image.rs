@@ -15,7 +15,24 @@ pub(super) fn check(image: &[u8]) -> Result<(), String> {
     if number(image, 0, 4) == Some(u64::from(FATBIN_MAGIC)) {
         return check_fatbin(image);
     }
-    Err("it begins neither as a cubin (ELF) nor as a fatbin".to_owned())
+    if is_ptx(image) {
+        return Ok(());
+    }
+    Err("it begins neither as a cubin (ELF) nor as a fatbin, and is no PTX".to_owned())
+}
+
+/// Whether it is PTX as the driver takes it: text, with its version up front, that ends in NUL.
+fn is_ptx(image: &[u8]) -> bool {
+    let Some((0, text)) = image.split_last() else {
+        return false;
+    };
+    let statements = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let mut statements = statements.filter(|line| !line.is_empty() && !line.starts_with(b"//"));
+    text.is_ascii()
+        && !text.contains(&0)
+        && statements
+            .next()
+            .is_some_and(|line| line.starts_with(b".version "))
 }
 
 /// A little-endian number of `size` bytes.
@@ -121,6 +138,23 @@ mod tests {
         image[54] = 56;
         image[56..58].fill(0xff);
         assert!(check(&image).is_err(), "segments past the end");
+    }
+
+    #[test]
+    fn ptx_must_end_in_nul() {
+        assert_eq!(
+            check(b"// made by\n\n.version 7.0\n.target sm_80\n\0"),
+            Ok(())
+        );
+        for bad in [
+            &b".version 7.0\n.target sm_80\n"[..],
+            b".version 7.0\n\0.target sm_80\n\0",
+            b".target sm_80\n\0",
+            b"\0",
+            b"",
+        ] {
+            assert!(check(bad).is_err(), "{bad:?}");
+        }
     }
 
     #[test]

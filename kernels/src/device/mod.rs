@@ -290,7 +290,7 @@ pub trait Device {
     /// Copies the beginning of a buffer to `bytes`, after all launches before it.
     fn read(&mut self, buffer: Buffer, bytes: &mut [u8]) -> Result<(), DeviceError>;
 
-    /// Loads a cubin or fatbin; its kernels are found by [`Device::kernel`].
+    /// Loads a cubin, a fatbin or NUL-terminated PTX; its kernels are found by [`Device::kernel`].
     ///
     /// # Errors
     /// [`DeviceError::WrongArch`] when it holds no code for this device.

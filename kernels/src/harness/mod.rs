@@ -6,6 +6,7 @@
 //! server, so that the next request meets a new process. What the answers mean for a verdict is
 //! not decided here.
 
+mod facts;
 mod protocol;
 mod session;
 

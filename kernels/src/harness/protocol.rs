@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::facts::Facts;
 use crate::device::{DeviceError, Fault};
 use crate::model::ModelError;
 use crate::standalone::{CaseError, Figures as Compared, Tolerance};
@@ -181,6 +182,8 @@ pub(super) enum Answer {
         unit: &'static str,
         value: f64,
         inner: Vec<f64>,
+        #[serde(flatten)]
+        facts: Facts,
     },
     Bye {},
 }

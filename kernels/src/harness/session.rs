@@ -1,7 +1,7 @@
 //! What lives as long as the process: the device, and the model once it was asked for.
 
 use super::protocol::{Answer, Unserved};
-use super::{HarnessOptions, PARITY_SEED};
+use super::{HarnessOptions, PARITY_SEED, facts};
 use crate::catalogue::{self, BENCHES, Entry, PARITY};
 use crate::device::Device;
 use crate::model::synthetic::prompt;
@@ -73,19 +73,21 @@ impl<'a> Session<'a> {
             let (device, model) = self.model()?;
             let prefill = model.stack.sample_prefill(device, request)?;
             return Ok(Answer::Sample {
+                facts: facts::of_prefill(model.stack.shape(), request, &prefill),
                 unit: PREFILL_UNIT,
                 value: prefill.value,
                 inner: prefill.inner,
             });
         }
         let problem = find(BENCHES, bench, "bench", &[PREFILL])?.problem(request.seed);
-        let request = SampleRequest {
+        let timed = SampleRequest {
             problem: problem.as_ref(),
             warmup: request.warmup,
             inner: request.inner,
         };
-        let timing = sample(self.device, &request)?;
+        let timing = sample(self.device, &timed)?;
         Ok(Answer::Sample {
+            facts: facts::of_kernel(problem.as_ref(), request, &timing),
             unit: UNIT,
             value: timing.value_us,
             inner: timing.inner_us,

@@ -129,11 +129,31 @@ fn a_sample_is_the_median_of_inner_runs_whose_output_was_verified() {
     let mut device = Host::new().with("ldsm_check", fast_ldsm_check());
     let request =
         json!({"id": 4, "op": "sample", "bench": "ldsm_check", "warmup": 1, "inner": 3, "seed": 9});
-    let answer = &talk(Backend::Ready(&mut device), &[request])[0];
+    let answer = &talk(Backend::Ready(&mut device), std::slice::from_ref(&request))[0];
+    let mut told = answer.clone();
+    let told = told.as_object_mut().expect("an object");
+    let facts = ["work", "output", "ran"].map(|key| told.remove(key).expect(key));
     assert_eq!(
-        *answer,
+        json!(told),
         json!({"id": 4, "ok": true, "unit": "us", "value": 1000.0, "inner": [1000.0, 1000.0, 1000.0]})
     );
+    assert_eq!(facts[0]["seed"], 9);
+    // Two sets, three inner runs of one round each.
+    assert_eq!(facts[2], json!({"ldsm_check": 6}));
+    let of_seed = |seed: u32| {
+        let mut device = Host::new().with("ldsm_check", fast_ldsm_check());
+        let mut request = request.clone();
+        request["seed"] = json!(seed);
+        talk(Backend::Ready(&mut device), &[request]).remove(0)
+    };
+    assert_eq!(
+        of_seed(9),
+        *answer,
+        "the same seed, the same work and output"
+    );
+    let other = of_seed(8);
+    assert_ne!(other["work"]["inputs"], facts[0]["inputs"]);
+    assert_ne!(other["output"], facts[1]);
     // Two sets: twice to learn how long a launch takes, once to warm up, three times timed.
     assert_eq!(device.launches("ldsm_check"), 2 * (2 + 1 + 3));
     assert_eq!(device.live(), 0);

@@ -1,10 +1,12 @@
 //! Times the prefill of the whole stack: a prompt in, the next token out, by events. The timed
 //! runs are proved by the token and the logits that they end in.
 
+use std::collections::BTreeMap;
+
 use super::synthetic::prompt;
 use super::{ModelError, Stack};
 use crate::device::{Device, Launch};
-use crate::standalone::timing::{floor_us, median, rounds_for};
+use crate::standalone::timing::{floor_us, median, rounds_for, sha256};
 
 /// The unit of the bench.
 pub const PREFILL_UNIT: &str = "tok/s";
@@ -31,6 +33,10 @@ pub struct Prefill {
     pub token: i32,
     /// Launches of one prefill.
     pub launches: usize,
+    /// SHA-256 of the token and the logits in which the timed runs end, hex.
+    pub output: String,
+    /// Launches of the timed runs by kernel.
+    pub ran: BTreeMap<&'static str, u64>,
 }
 
 /// What a prefill ends in.
@@ -38,6 +44,23 @@ pub struct Prefill {
 struct Outcome {
     token: i32,
     logits: Vec<f32>,
+}
+
+impl Outcome {
+    fn sha256(&self) -> String {
+        let logits = self.logits.iter().flat_map(|logit| logit.to_le_bytes());
+        let logits: Vec<u8> = logits.collect();
+        sha256(&[&self.token.to_le_bytes(), &logits])
+    }
+}
+
+/// How often each kernel of a pass is launched in so many passes.
+fn ran(kernels: &[&'static str], passes: u64) -> BTreeMap<&'static str, u64> {
+    let mut ran = BTreeMap::new();
+    for kernel in kernels {
+        *ran.entry(*kernel).or_default() += passes;
+    }
+    ran
 }
 
 impl Stack {
@@ -87,6 +110,7 @@ impl Stack {
                 floor_us,
             });
         }
+        let passes = rounds as u64 * passes_us.len() as u64;
         let tokens = self.shape().prefill as f64;
         let inner: Vec<f64> = passes_us.iter().map(|us| tokens / us * 1e6).collect();
         Ok(Prefill {
@@ -94,6 +118,8 @@ impl Stack {
             inner,
             token: timed.token,
             launches: pass.launches.len(),
+            output: timed.sha256(),
+            ran: ran(&pass.kernels, passes),
         })
     }
 

@@ -16,6 +16,7 @@ pub use ldsm_check::{BENCH_LOADS as LDSM_CHECK_LOADS, LdsmCheck};
 pub use parity::{Figures, Tolerance, compare, launch_once, parity, run_once};
 pub(crate) use scale_read::scale_and_min;
 pub use scale_read::{BENCH_TILES as SCALE_READ_TILES, ScaleRead};
+pub(crate) use timing::sha256;
 pub use timing::{SampleRequest, Timing, sample};
 
 /// The unit of every bench here.

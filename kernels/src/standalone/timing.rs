@@ -4,6 +4,8 @@
 //! verified, and a time below what the hardware could do is refused: a launch that silently did
 //! nothing must not look fast.
 
+use sha2::{Digest as _, Sha256};
+
 use super::parity::{Set, some};
 use super::{CaseError, Problem, compare};
 use crate::device::{Device, DeviceError, DeviceInfo, Launch};
@@ -43,6 +45,10 @@ pub struct Timing {
     pub launches: u32,
     /// Sets of operands over which they rotate.
     pub sets: u32,
+    /// Launches of all inner runs.
+    pub timed_launches: u64,
+    /// SHA-256 of the output, hex.
+    pub output: String,
 }
 
 /// Takes one sample of a case.
@@ -107,8 +113,10 @@ fn timed(
     for _ in 0..request.inner.max(1) {
         inner_us.push(device.time(&run)? / run.len() as f64);
     }
-    verify(device, problem, sets)?;
+    let output = verify(device, problem, sets)?;
     let timing = Timing {
+        timed_launches: run.len() as u64 * inner_us.len() as u64,
+        output: sha256(&[&output]),
         value_us: median(&inner_us),
         inner_us,
         launches: run.len() as u32,
@@ -127,8 +135,12 @@ pub(crate) fn rounds_for(once_us: f64, sets: usize) -> usize {
 }
 
 /// Checks a part of the first set's output against the reference, and that all others are the
-/// same to the byte.
-fn verify(device: &mut dyn Device, problem: &dyn Problem, sets: &[Set]) -> Result<(), CaseError> {
+/// same to the byte; gives it.
+fn verify(
+    device: &mut dyn Device,
+    problem: &dyn Problem,
+    sets: &[Set],
+) -> Result<Vec<u8>, CaseError> {
     let mut first: Option<Vec<u8>> = None;
     for (n, set) in sets.iter().enumerate() {
         let output = set.read(device, problem)?;
@@ -147,7 +159,14 @@ fn verify(device: &mut dyn Device, problem: &dyn Problem, sets: &[Set]) -> Resul
             Some(_) => {}
         }
     }
-    Ok(())
+    Ok(first.unwrap_or_default())
+}
+
+/// SHA-256 of texts of bytes, one after another, hex.
+pub(crate) fn sha256(parts: &[&[u8]]) -> String {
+    let mut digest = Sha256::new();
+    parts.iter().for_each(|part| digest.update(part));
+    hex::encode(digest.finalize())
 }
 
 /// The least time that so many multiplications alone take, or so many bytes alone, microseconds.

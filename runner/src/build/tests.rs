@@ -201,7 +201,9 @@ fn config_of(command: &str) -> Config {
         counters: vec![],
         claims: vec![],
         protocol: Protocol::Pairs(5),
+        machine: config::Machine::default(),
         environment: config::Environment::default(),
+        anchor: crate::config::Anchor::default(),
         limits: config::Limits {
             output_bytes: 1 << 20,
             free_disk_bytes: 1,

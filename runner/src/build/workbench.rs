@@ -187,6 +187,19 @@ impl Workbench {
             .collect()
     }
 
+    /// The key under which a commit's build is kept.
+    pub fn key_of(&self, source: &BuildSource<'_>) -> String {
+        let env = self.build_environment(source);
+        let toolchain = &self.plan.toolchain.fingerprint.fingerprint;
+        key(source, &self.plan.config.environment, toolchain, &env)
+    }
+
+    /// Whether the build under a key is at hand, whole and unchanged.
+    pub fn is_built(&self, key: &str) -> bool {
+        let record = self.slot.record(key);
+        record.is_some_and(|record| unchanged(&self.slot.place(key), &record))
+    }
+
     async fn build_commit(
         &mut self,
         source: &BuildSource<'_>,
@@ -195,8 +208,7 @@ impl Workbench {
     ) -> Result<(BuildEvidence, Option<Ready>), BuildError> {
         let BuildSource { commit, recipe, .. } = *source;
         let env = self.build_environment(source);
-        let toolchain = &self.plan.toolchain.fingerprint.fingerprint;
-        let key = key(source, &self.plan.config.environment, toolchain, &env);
+        let key = self.key_of(source);
         if let Some(record) = self.cached(&key, sink)? {
             self.slot.touch(&key);
             let evidence = evidence_of(&key, &record, true);

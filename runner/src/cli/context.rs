@@ -93,6 +93,12 @@ impl Context {
         text: &str,
     ) -> anyhow::Result<Resolved> {
         let found = self.find_run(records, text).await?;
+        if records.load(found.run).await?.row.purpose == db::Purpose::Calibration {
+            anyhow::bail!(
+                "run {} is a calibration: it has no verdict and no claims that could be added to",
+                found.run
+            );
+        }
         if found.runs.len() < 2 {
             return Ok(found);
         }

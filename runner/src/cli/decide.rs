@@ -67,5 +67,11 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
     let verdict = view.verdict.text(!view.corrections.is_empty());
     println!("run {}: {verdict}", found.run);
     println!("{}", one_line(&view.headline));
+    if let Some(standing) = view.standing.filter(|standing| !standing.own) {
+        println!(
+            "this changes nothing that counts: {}; decide on run {}",
+            standing.text, standing.run_id
+        );
+    }
     Ok(ExitCode::SUCCESS)
 }

@@ -120,7 +120,7 @@ async fn show(records: &Records, name: &str, context: &Context) -> anyhow::Resul
     let site = context.dirs.data.join("site").join(name);
     let site = crate::site::write(records, &campaign, &site).await?;
     let rows = records.table(name).await?;
-    let rows = super::show::newest_attempts(name, rows);
+    let rows = super::show::standing_rounds(name, rows);
     print!("{}", super::show::list_text(&rows));
     println!();
     println!("the campaign's page: {}", site.index.display());

@@ -2,9 +2,14 @@
 //! Each subcommand has a file of its own; none of them holds logic beyond turning arguments
 //! into calls and results into output.
 
+mod anchor;
+mod bisect;
+mod calibrate;
 mod campaign;
+mod canary;
 mod check;
 mod compare;
+mod confirm;
 mod context;
 mod correct;
 mod counters;
@@ -13,6 +18,7 @@ mod demo;
 mod dirs;
 mod export;
 mod gc;
+mod guard;
 mod harness;
 mod import;
 mod index;
@@ -59,18 +65,26 @@ enum Command {
     Check(check::Args),
     /// Judge one commit against its base.
     Run(run::Args),
+    /// Measure one commit against itself: this machine's noise, and which bars it supports.
+    Calibrate(calibrate::Args),
     /// Show what compiled kernels hold, in any binary.
     Inspect(inspect::Args),
     /// List the recorded runs, or show one.
     Show(show::Args),
     /// Compare two recorded runs: their heads' code, and each one's effects.
     Compare(compare::Args),
+    /// Measure a lever with a flaky verdict once more; that verdict then stands.
+    Confirm(confirm::Args),
     /// Record a person's decision on a run.
     Decide(decide::Args),
     /// Record a correction of a figure; the earlier one stays.
     Correct(correct::Args),
     /// Profile both sides with Nsight Compute, and add that to a recorded run.
     Counters(counters::Args),
+    /// Pin a commit, and measure later ones against it: the cumulated effect, steps and creep.
+    Anchor(anchor::Args),
+    /// Find the first commit between two that made a bench slower.
+    Bisect(bisect::Args),
     /// Write the campaign index: static pages that work from disk.
     Index(index::Args),
     /// Rebuild and repeat a recorded run from its record.
@@ -85,6 +99,12 @@ enum Command {
     Demo(demo::Args),
     /// Serve the sample campaign's kernels by JSON lines on stdin and stdout.
     Harness(harness::Args),
+    /// Time the canary's fixed work once, and print it as JSON.
+    #[command(hide = true)]
+    Canary(canary::Args),
+    /// Lock a card's clock until standard input ends.
+    #[command(hide = true)]
+    GuardClocks(guard::Args),
 }
 
 /// Who acts: as given, else git's `user.name` in the repository, else the system's user.
@@ -132,12 +152,16 @@ async fn dispatch(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Init(args) => init::run(args, &context.repo).await,
         Command::Check(args) => check::run(args, &context).await,
         Command::Run(args) => run::run(args, &context).await,
+        Command::Calibrate(args) => calibrate::run(args, &context).await,
         Command::Inspect(args) => inspect::run(args, context.installed_nvdisasm()).await,
         Command::Show(args) => show::run(args, &context).await,
         Command::Compare(args) => compare::run(args, &context).await,
+        Command::Confirm(args) => confirm::run(args, &context).await,
         Command::Decide(args) => decide::run(args, &context).await,
         Command::Correct(args) => correct::run(args, &context).await,
         Command::Counters(args) => counters::run(args, &context).await,
+        Command::Anchor(args) => anchor::run(args, &context).await,
+        Command::Bisect(args) => bisect::run(args, &context).await,
         Command::Index(args) => index::run(args, &context).await,
         Command::Replay(args) => replay::run(args, &context).await,
         Command::Export(args) => export::run(args, &context).await,
@@ -145,6 +169,8 @@ async fn dispatch(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Gc(args) => gc::run(args, &context).await,
         Command::Demo(args) => demo::run(args, &context).await,
         Command::Harness(args) => harness::run(&args),
+        Command::Canary(args) => canary::run(&args),
+        Command::GuardClocks(args) => Ok(guard::run(args)),
     }
 }
 

@@ -76,6 +76,7 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
     live.finish();
     let run = finished?;
     let presentable = records.present(run).await?;
+    super::anchor::after_landing(&presentable, &records, context).await;
     if let Some(path) = &args.comment {
         write_comment(&presentable, path)?;
     }
@@ -84,7 +85,7 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
     } else {
         print!("{}", run_summary(&presentable.view(), Layout::stdout()));
     }
-    Ok(ExitCode::from(presentable.judgement().exit_code()))
+    Ok(ExitCode::from(presentable.exit_code()))
 }
 
 fn write_comment(presentable: &Presentable, path: &std::path::Path) -> anyhow::Result<()> {

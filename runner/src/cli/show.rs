@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use super::Context;
 use crate::numbers;
 use crate::record::{Presentable, Records, TableRow};
+use crate::render::view::DriftView;
 use crate::render::{self, RoundRow};
 use crate::term::{Layout, RunLine, run_list, show_summary};
 
@@ -45,6 +46,10 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
             others.join(", ")
         );
     }
+    if let Some(text) = super::calibrate::recorded(&records, found.run, args.json).await? {
+        print!("{text}");
+        return Ok(ExitCode::SUCCESS);
+    }
     let presentable = records.present(found.run).await?;
     print!("{}", presented(&presentable, &args)?);
     Ok(ExitCode::SUCCESS)
@@ -73,13 +78,29 @@ async fn list(records: &Records, args: &Args, context: &Context) -> anyhow::Resu
         }
     }
     shown.sort_by_key(|(_, row)| row.run);
+    let mut campaigns: Vec<&str> = shown.iter().map(|(name, _)| name.as_str()).collect();
+    campaigns.sort_unstable();
+    campaigns.dedup();
+    let mut drift = Vec::new();
+    for campaign in campaigns {
+        let views = crate::anchor::views(campaign, records).await?;
+        drift.extend(views.into_iter().map(|view| (campaign.to_owned(), view)));
+    }
     if args.json {
-        println!("{:#}", list_document(&shown, hidden));
+        println!("{:#}", list_document(&shown, &drift, hidden));
         return Ok(ExitCode::SUCCESS);
     }
     match shown.is_empty() {
         true => println!("no runs are recorded in {}", records.db().path().display()),
         false => print!("{}", list_text(&shown)),
+    }
+    for (campaign, view) in &drift {
+        let line = format!(
+            "{campaign} {}: {} (runner anchor show)",
+            view.bench,
+            view.sentence()
+        );
+        println!("{}", crate::render::text::one_line(&line));
     }
     if hidden > 0 {
         let hidden = numbers::counted(hidden, "run");
@@ -106,7 +127,15 @@ async fn wanted_campaign(
     Ok(own.filter(|own| known.iter().any(|(name, _)| name == own)))
 }
 
-fn list_document(rows: &[(String, TableRow)], not_shown: usize) -> serde_json::Value {
+fn list_document(
+    rows: &[(String, TableRow)],
+    drift: &[(String, DriftView)],
+    not_shown: usize,
+) -> serde_json::Value {
+    let against_anchor: Vec<_> = drift
+        .iter()
+        .map(|(campaign, view)| serde_json::json!({ "campaign": campaign, "drift": view }))
+        .collect();
     let runs: Vec<_> = rows
         .iter()
         .map(|(campaign, row)| list_entry(campaign, row))
@@ -115,6 +144,7 @@ fn list_document(rows: &[(String, TableRow)], not_shown: usize) -> serde_json::V
         "schema": crate::model::SCHEMA_VERSION,
         "kind": "runs",
         "runs": runs,
+        "against_anchor": against_anchor,
         "not_shown": not_shown,
     })
 }
@@ -128,16 +158,15 @@ pub(super) fn list_text(rows: &[(String, TableRow)]) -> String {
     run_list(&lines, Layout::stdout())
 }
 
-/// A campaign's judged rounds, the newest run of each pair of commits.
-pub(super) fn newest_attempts(campaign: &str, rows: Vec<TableRow>) -> Vec<(String, TableRow)> {
-    let is_round = |row: &&TableRow| !row.is_replay();
-    let rounds = rows.iter().filter(is_round);
+/// A campaign's judged rounds, the attempt that stands of each registration.
+pub(super) fn standing_rounds(campaign: &str, rows: Vec<TableRow>) -> Vec<(String, TableRow)> {
+    let rounds = rows.iter().filter(|row| row.is_round());
     let rounds: Vec<RoundRow> = rounds.filter_map(|row| row.round.clone()).collect();
-    let newest = render::newest_attempts(&rounds);
+    let standing = render::standing_rounds(&rounds);
     rows.into_iter()
         .filter_map(|mut row| {
             let run = row.run.to_string();
-            let round = newest.iter().find(|round| round.run_id == run)?;
+            let round = standing.iter().find(|round| round.run_id == run)?;
             row.round = Some(round.clone());
             Some((campaign.to_owned(), row))
         })
@@ -167,10 +196,10 @@ fn line(campaign: &str, row: &TableRow) -> RunLine {
             .and_then(|round| round.round.clone())
             .unwrap_or_default(),
         lever: match round {
-            Some(round) if round.attempt > 1 => {
-                format!("{} (attempt {})", round.lever, round.attempt)
-            }
-            Some(round) => round.lever.clone(),
+            Some(round) => match &round.attempt_text {
+                Some(text) => format!("{} ({text})", round.lever),
+                None => round.lever.clone(),
+            },
             None => row.subject.clone(),
         },
         verdict: row.outcome(),
@@ -189,6 +218,7 @@ fn list_entry(campaign: &str, row: &TableRow) -> serde_json::Value {
         "campaign": campaign,
         "state": row.state,
         "replay_of": row.replay_of,
+        "purpose": row.purpose,
         "started_at": row.started_at,
         "subject": row.subject,
         "round": round.and_then(|round| round.round.clone()),
@@ -214,6 +244,7 @@ mod tests {
             state: db::RunState::Ended,
             replay_of: replay_of.map(RunId),
             original_is_absent: false,
+            purpose: db::Purpose::Lever,
             subject: "mmq: a lever".to_owned(),
             started_at: crate::model::UnixMillis(0),
             headline: None,
@@ -229,10 +260,11 @@ mod tests {
             row(4, Some(2), Some(&history[1])),
             row(5, None, None),
         ];
-        let shown = newest_attempts("mmq", rows);
+        let shown = standing_rounds("mmq", rows);
         let runs: Vec<i64> = shown.iter().map(|(_, row)| row.run.0).collect();
-        assert_eq!(runs, [2, 3]);
-        let line = line("mmq", &shown[1].1);
-        assert_eq!(line.lever, format!("{} (attempt 2)", history[0].lever));
+        assert_eq!(runs, [1, 2]);
+        let line = line("mmq", &shown[0].1);
+        let text = "attempt 1 of 2 stands";
+        assert_eq!(line.lever, format!("{} ({text})", history[0].lever));
     }
 }

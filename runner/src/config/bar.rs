@@ -145,7 +145,7 @@ fn relative(text: &str, unit: &str, better: Better) -> Result<Bar, BarError> {
 }
 
 /// Whether two units are the same; the three ways to write microseconds count as one.
-fn same_unit(a: &str, b: &str) -> bool {
+pub(super) fn same_unit(a: &str, b: &str) -> bool {
     let plain = |unit: &str| unit.replace(['\u{b5}', '\u{3bc}'], "u");
     plain(a) == plain(b)
 }

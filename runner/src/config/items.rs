@@ -1,11 +1,12 @@
 //! The gates and benches of `campaign.toml`: what is asked of a side, and where the answer is.
 
 use super::bar::parse_bar;
+use super::floor;
 use super::reader::{Item, Section};
 use super::schema;
 use super::sections::timeout;
 use super::values::{command, environment, extract, pattern};
-use super::{Bench, Extract, FigureRule, Identity, NamedFormat, Parity, Probe};
+use super::{Bench, Extract, FigureRule, Identity, NamedFormat, OutputClass, Parity, Probe};
 use crate::model::{Bar, Better};
 
 /// Time limit for one launch where none is given, seconds.
@@ -13,9 +14,7 @@ pub(super) const LAUNCH_S: u64 = 600;
 /// Tokens that identity promises where no number is given: greedy-32.
 const TOKENS: u64 = 32;
 /// Untimed runs inside a harness's launch where no number is given.
-const WARMUP: u64 = 2;
-/// Timed runs inside a harness's launch where no number is given.
-const INNER: u64 = 8;
+const WARMUP: u32 = 2;
 
 /// What gates and benches need to know of the rest of the file.
 pub(super) struct Context<'s, 'a> {
@@ -212,11 +211,22 @@ pub(super) fn identity(context: &Context<'_, '_>) -> Option<Identity> {
 /// `[[bench]]`.
 pub(super) fn benches(context: &Context<'_, '_>) -> Vec<Bench> {
     let mut taken = Vec::new();
+    let peaks = floor::peaks(context.root);
+    let read = |section: &Section<'_>| {
+        let bench = bench(context, section, &mut taken)?;
+        let of = floor::Of {
+            unit: &bench.unit,
+            better: bench.better,
+            peaks: &peaks,
+        };
+        let floor = floor::floor(section, &of);
+        Some(Bench { floor, ..bench })
+    };
     context
         .root
         .sections(&schema::BENCH)
         .iter()
-        .filter_map(|section| bench(context, section, &mut taken))
+        .filter_map(read)
         .collect()
 }
 
@@ -245,8 +255,9 @@ fn bench<'a>(
     };
     let env = own_environment(section);
     let timeout_s = timeout(section, "timeout_s", LAUNCH_S);
-    let warmup = inner_runs(section, "warmup", 0, WARMUP);
-    let inner = inner_runs(section, "inner", 1, INNER);
+    let warmup = inner_runs(section, "warmup", 0).unwrap_or(WARMUP);
+    let inner = inner_runs(section, "inner", 1);
+    let output = section.get("output").and_then(output_class);
     Some(Bench {
         name: name?,
         probe: probe?,
@@ -258,14 +269,21 @@ fn bench<'a>(
         timeout_s,
         warmup,
         inner,
+        output: output.unwrap_or_default(),
+        floor: None,
     })
 }
 
+fn output_class(item: Item<'_>) -> Option<OutputClass> {
+    item.word(&[
+        ("tolerance", OutputClass::Tolerance),
+        ("bytes", OutputClass::Bytes),
+    ])
+}
+
 /// A number of runs inside a harness's launch.
-fn inner_runs(section: &Section<'_>, key: &'static str, least: u64, default: u64) -> u32 {
-    let Some(item) = section.get(key) else {
-        return default as u32;
-    };
+fn inner_runs(section: &Section<'_>, key: &'static str, least: u64) -> Option<u32> {
+    let item = section.get(key)?;
     if section.get("harness").is_none() {
         item.reject(
             format!("`{key}` has an effect only with `harness`"),
@@ -273,7 +291,7 @@ fn inner_runs(section: &Section<'_>, key: &'static str, least: u64, default: u64
         );
     }
     item.integer(least..100_001, "runs inside one launch of the harness")
-        .unwrap_or(default) as u32
+        .map(|runs| runs as u32)
 }
 
 /// A bench's unit; what the named formats print is known.

@@ -59,6 +59,8 @@ fn config(root: &Section<'_>) -> Option<Config> {
     let benches = items::benches(&context);
     let counters = counters::counters(root);
     let protocol = super::protocol::protocol(root);
+    let machine = super::machine::machine(root);
+    let anchor = sections::anchor(root);
     let environment = sections::environment_section(root);
     let limits = sections::limits(root);
     let (campaign, claims) = campaign?;
@@ -75,6 +77,8 @@ fn config(root: &Section<'_>) -> Option<Config> {
         counters,
         claims,
         protocol: protocol?,
+        machine,
+        anchor,
         environment,
         limits,
     })

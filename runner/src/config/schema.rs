@@ -43,7 +43,7 @@ macro_rules! table {
 
 table!(ROOT, "", false, [
     "campaign", "toolchain", "device", "build", "kernel", "harness", "parity", "identity",
-    "bench", "counters", "protocol", "environment", "limits",
+    "bench", "counters", "protocol", "machine", "anchor", "environment", "limits",
 ], later ["ruler", "variant", "reference"]);
 table!(
     CAMPAIGN,
@@ -110,7 +110,15 @@ table!(
         "timeout_s",
         "warmup",
         "inner",
+        "output",
+        "floor",
     ]
+);
+table!(
+    FLOOR,
+    "bench.floor",
+    false,
+    ["bytes", "operations", "work", "best_possible"]
 );
 table!(
     COUNTERS,
@@ -133,6 +141,23 @@ table!(
     false,
     ["pairs", "samples", "sequential", "smallest_worthwhile"]
 );
+table!(
+    MACHINE,
+    "machine",
+    false,
+    [
+        "lock_clocks",
+        "sm_clock",
+        "drain_s",
+        "drain_cpu",
+        "canary",
+        "canary_since",
+        "max_foreign_cpu",
+        "peak_bandwidth",
+        "peak_operations",
+    ]
+);
+table!(ANCHOR, "anchor", false, ["after_landing"]);
 table!(ENVIRONMENT, "environment", false, ["allow", "set"]);
 table!(LIMITS, "limits", false, ["output_bytes", "free_disk_bytes"]);
 
@@ -150,9 +175,12 @@ pub(super) static ALL: &[&Table] = &[
     &FIGURE,
     &IDENTITY,
     &BENCH,
+    &FLOOR,
     &COUNTERS,
     &VALUE,
     &PROTOCOL,
+    &MACHINE,
+    &ANCHOR,
     &ENVIRONMENT,
     &LIMITS,
 ];

@@ -3,7 +3,7 @@
 use super::reader::Section;
 use super::schema;
 use super::values::{self, command, environment, globs, inside};
-use super::{Build, Environment, Harness, KernelFacts, Limits};
+use super::{Anchor, Build, Environment, Harness, KernelFacts, Limits};
 
 /// The longest time limit, seconds: a week.
 const LONGEST_S: u64 = 7 * 24 * 3600;
@@ -97,6 +97,15 @@ pub(super) fn harness(section: &Section<'_>) -> Option<Harness> {
         env,
         start_timeout_s,
     })
+}
+
+/// `[anchor]`.
+pub(super) fn anchor(root: &Section<'_>) -> Anchor {
+    let section = root.section(&schema::ANCHOR);
+    let item = section.and_then(|section| section.get("after_landing"));
+    Anchor {
+        after_landing: item.and_then(|item| item.truth()).unwrap_or(false),
+    }
 }
 
 /// `[environment]`.

@@ -7,6 +7,7 @@ use std::fmt::Write;
 
 use super::commands::{cmake_command, is_plain, make_note, nvcc_command};
 use super::detect::{Found, Recipe};
+use super::machine::DEFAULT_DRAIN_S;
 use super::parse::PINNED_CUDA;
 use crate::stats::SMALLEST_WORTHWHILE;
 
@@ -301,7 +302,6 @@ fn benches(text: &mut String, build: &Build) {
 #better = \"lower\"
 #bar = \"<= 2.1 ms\"
 #warmup = 2
-#inner = 8
 
 # What Nsight Compute counts on both sides, as evidence for claims such as
 # `Claim: counter q_proj shared_ld_conflicts == 0`: a command that launches the kernel once.
@@ -327,11 +327,24 @@ fn rest(text: &mut String) {
 #sequential = true
 #smallest_worthwhile = \"{SMALLEST_WORTHWHILE}%\"
 
+# The machine (docs/machine-control.md): how long a device that others use is waited for, and the
+# canary, a fixed work before and after every window. Clocks are locked only where asked for.
+#[machine]
+#lock_clocks = true
+#sm_clock = 1500
+#drain_s = {DEFAULT_DRAIN_S}
+#canary = true
+#max_foreign_cpu = 0.5
+
 # Commands see PATH, the locale and what the runner sets, and nothing else, but for these. Names
 # that look like secrets are refused.
 #[environment]
 #allow = [\"MODEL_DIR\"]
 #set = {{ OMP_NUM_THREADS = \"1\" }}
+
+# A round that landed is measured against the pinned anchor at once (`runner anchor pin`).
+#[anchor]
+#after_landing = true
 
 #[limits]
 #output_bytes = \"64 MiB\"

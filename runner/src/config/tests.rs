@@ -241,7 +241,10 @@ fn every_key_is_read() {
         })
     );
     assert_eq!(config.benches[2].better, Better::Lower);
-    assert_eq!((config.benches[3].warmup, config.benches[3].inner), (3, 16));
+    assert_eq!(
+        (config.benches[3].warmup, config.benches[3].inner),
+        (3, Some(16))
+    );
     let counters = &config.counters;
     assert_eq!(counters[0].kernels, "^mmq_(wide|nb)");
     assert_eq!((counters[0].launches, counters[0].timeout_s), (3, 900));
@@ -903,5 +906,50 @@ fn protocols_that_contradict_themselves_are_refused() {
         ),
     ] {
         one(&with(&format!("[protocol]\n{key}\n")), marked, &[message]);
+    }
+}
+
+#[test]
+fn the_machine_is_read_and_left_out_where_it_says_nothing() {
+    let plain = good(&with(""));
+    assert!(plain.machine.is_default());
+    let stored = serde_json::to_value(&plain).expect("JSON");
+    assert!(
+        stored.get("machine").is_none(),
+        "its hash stays what it was"
+    );
+    assert_eq!(
+        serde_json::from_value::<Config>(stored).expect("a config"),
+        plain
+    );
+    let machine = good(&with(
+        "[machine]\nlock_clocks = true\nsm_clock = 1500\ndrain_s = 0\ndrain_cpu = 0.5\n\
+         canary = false\ncanary_since = \"2026-12-01\"\n",
+    ))
+    .machine;
+    assert_eq!(
+        machine,
+        Machine {
+            lock_clocks: true,
+            sm_clock: Some(1500),
+            drain_s: 0,
+            drain_cpu: Some(0.5),
+            canary: Some(false),
+            canary_since: Some(crate::model::UnixMillis(1_796_083_200_000)),
+            max_foreign_cpu: None,
+        }
+    );
+    for (text, marked, message) in [
+        ("sm_clock = 1500", "1500", "not locked"),
+        (
+            "canary_since = \"yesterday\"",
+            "\"yesterday\"",
+            "not a date",
+        ),
+        ("drain_s = 3601", "3601", "drained device"),
+        ("lock_clocks = 1", "1", "`true` or `false`"),
+        ("lock_clock = true", "lock_clock", "lock_clocks"),
+    ] {
+        one(&with(&format!("[machine]\n{text}\n")), marked, &[message]);
     }
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::floor::Floor;
+use super::machine::Machine;
 use crate::model::{Bar, Better};
 
 /// A whole `campaign.toml`, checked.
@@ -35,6 +37,12 @@ pub struct Config {
     pub claims: Vec<String>,
     /// `[protocol]`.
     pub protocol: Protocol,
+    /// `[machine]`. Left out where it says nothing, as `counters` is.
+    #[serde(default, skip_serializing_if = "Machine::is_default")]
+    pub machine: Machine,
+    /// `[anchor]`. Left out where it says nothing, as above.
+    #[serde(default, skip_serializing_if = "Anchor::is_default")]
+    pub anchor: Anchor,
     /// `[environment]`.
     pub environment: Environment,
     /// `[limits]`.
@@ -253,8 +261,33 @@ pub struct Bench {
     pub timeout_s: u64,
     /// Untimed and timed runs inside a harness's launch.
     pub warmup: u32,
-    /// Timed inner runs, of which the harness gives the median; 8 by default.
-    pub inner: u32,
+    /// Timed inner runs, of which the harness gives the median; `None` where the run finds out
+    /// how many are worth their time.
+    #[serde(default)]
+    pub inner: Option<u32>,
+    /// What the output of the timed runs must be.
+    #[serde(default, skip_serializing_if = "OutputClass::is_default")]
+    pub output: OutputClass,
+    /// The best that is possible.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub floor: Option<Floor>,
+}
+
+/// What is demanded of the output of a bench's timed runs, where it is reported.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OutputClass {
+    /// Nothing: it may differ between the sides, as after a reordering of sums. It is shown.
+    #[default]
+    Tolerance,
+    /// It is the same on both sides to the byte.
+    Bytes,
+}
+
+impl OutputClass {
+    fn is_default(&self) -> bool {
+        *self == OutputClass::default()
+    }
 }
 
 /// `[[counters]]`: a command whose kernels are profiled on both sides.
@@ -299,6 +332,19 @@ impl Protocol {
             Protocol::Sequential { .. } => None,
             Protocol::Pairs(n) | Protocol::Samples(n) => Some(n),
         }
+    }
+}
+
+/// `[anchor]`: the measurements across rounds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Anchor {
+    /// Whether a round that landed is measured against the pinned anchor at once.
+    pub after_landing: bool,
+}
+
+impl Anchor {
+    fn is_default(&self) -> bool {
+        *self == Anchor::default()
     }
 }
 

@@ -104,7 +104,7 @@ pub(super) fn build_tools(config: &Config) -> Vec<Finding> {
 }
 
 /// The device, and whether its counters may be read.
-pub(super) fn device(config: &Config) -> Vec<Finding> {
+pub(super) fn device(config: &Config, locks: &Path) -> Vec<Finding> {
     let environment = Environment::read();
     let state = device_state(config, &environment);
     let mut findings = vec![match &state {
@@ -116,10 +116,13 @@ pub(super) fn device(config: &Config) -> Vec<Finding> {
              machine with the device",
         ),
     }];
-    if config.device.kind == DeviceKind::Cuda && matches!(state, DeviceState::Present { .. }) {
+    if let DeviceState::Present { id, .. } = &state
+        && config.device.kind == DeviceKind::Cuda
+    {
         findings.extend(counters(
             &std::fs::read_to_string("/proc/driver/nvidia/params").unwrap_or_default(),
         ));
+        findings.extend(super::card::card(config, id, locks));
     }
     findings
 }

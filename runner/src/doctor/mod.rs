@@ -2,8 +2,10 @@
 //! machine, each with the remedy. Must not install or build anything, nor change anything but the
 //! mirror of the repository in the cache and the schema of a database from an older version.
 
+mod card;
 mod commands;
 mod host;
+mod noise;
 mod project;
 
 use std::path::{Path, PathBuf};
@@ -89,7 +91,7 @@ pub async fn examine(request: &Request<'_>) -> Vec<Finding> {
     if let Some(config) = config {
         findings.extend(host::build_tools(config));
         findings.extend(commands::programs(config));
-        findings.extend(host::device(config));
+        findings.extend(host::device(config, request.locks));
         findings.extend(host::profiler(config).await);
     }
     let needed = config.map_or(0, |config| config.limits.free_disk_bytes);
@@ -101,6 +103,9 @@ pub async fn examine(request: &Request<'_>) -> Vec<Finding> {
         findings.push(host::folder(topic, folder, needed));
     }
     findings.extend(host::database(request.data).await);
+    if let Some(config) = config {
+        findings.extend(noise::noise(config, request).await);
+    }
     findings.push(host::sandbox());
     findings
 }

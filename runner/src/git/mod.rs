@@ -7,6 +7,7 @@
 mod checkout;
 mod command;
 mod commit;
+mod history;
 mod lfs;
 mod mirror;
 mod pack;
@@ -17,6 +18,7 @@ mod tests;
 
 pub use checkout::{CheckedOut, Submodule, remove_checkout};
 pub use commit::reverted_text;
+pub use history::{Lineage, Passed};
 pub use resolve::PairRequest;
 
 use std::path::{Path, PathBuf};

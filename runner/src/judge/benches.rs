@@ -8,6 +8,7 @@ use crate::model::{
 use crate::stats::{CONFIDENCE, SMALLEST_WORTHWHILE, effect, median, pair_effect};
 
 use super::looks;
+use super::rejection::{rejected_pair, rejected_pairs};
 
 /// Every bench of the config, targets first.
 pub(super) fn judge_all(evidence: &Evidence) -> Vec<BenchJudgement> {
@@ -31,7 +32,8 @@ pub(super) fn judge_all(evidence: &Evidence) -> Vec<BenchJudgement> {
                 } => {
                     let registration = &evidence.registration;
                     let course = looks::course(bench, smallest_worthwhile, registration, samples);
-                    judged.pairs_missing = begun_pairs(samples).saturating_sub(judged.pairs);
+                    let counted = judged.pairs + rejected_count(samples);
+                    judged.pairs_missing = begun_pairs(samples).saturating_sub(counted);
                     judged.finding = match (course.finding(), judged.pairs) {
                         (Some(finding), _) => finding,
                         (None, 0) => without_pairs,
@@ -85,8 +87,9 @@ fn leave_out_settled(evidence: &Evidence, all: &mut [BenchJudgement]) {
 }
 
 /// The valid pairs among a bench's samples as (base, head), in order. A pair is valid when both of
-/// its places have a value, from the first attempt or its repetition; throw-aways never count.
-pub(super) fn valid_pairs(samples: &[Sample]) -> Vec<(f64, f64)> {
+/// its places have a value, from the first attempt or its repetition, and the machine's state
+/// does not speak against it; throw-aways never count.
+pub fn valid_pairs(samples: &[Sample]) -> Vec<(f64, f64)> {
     let value = |side: Side, pair: u32| {
         samples
             .iter()
@@ -94,8 +97,15 @@ pub(super) fn valid_pairs(samples: &[Sample]) -> Vec<(f64, f64)> {
             .find_map(|s| s.value.filter(|v| v.is_finite() && *v > 0.0))
     };
     (0..begun_pairs(samples))
-        .filter_map(|pair| Some((value(Side::Base, pair)?, value(Side::Head, pair)?)))
+        .filter_map(|pair| Some((pair, value(Side::Base, pair)?, value(Side::Head, pair)?)))
+        .filter(|(pair, ..)| rejected_pair(samples, *pair).is_none())
+        .map(|(_, base, head)| (base, head))
         .collect()
+}
+
+/// How many pairs were rejected: those have a rule of their own and are not missing.
+fn rejected_count(samples: &[Sample]) -> u32 {
+    u32::try_from(rejected_pairs(samples).len()).unwrap_or(u32::MAX)
 }
 
 /// How many pairs were begun.
@@ -108,6 +118,7 @@ pub(super) fn begun_pairs(samples: &[Sample]) -> u32 {
 pub fn role_and_bar(bench: &Bench, registration: &Registration) -> (Role, Option<Bar>) {
     let registered = registration.bars.iter().find(|b| b.bench == bench.name);
     let role = match (registration.bars.is_empty(), registered) {
+        _ if registration.kind == RoundKind::Compared => Role::Guard,
         (true, _) | (_, Some(_)) => Role::Target,
         (false, None) => Role::Guard,
     };

@@ -23,7 +23,7 @@ pub(super) fn no_lever(
         format!(": {}", medians.join("; "))
     };
     match evidence.registration.kind {
-        RoundKind::Lever => None,
+        RoundKind::Lever | RoundKind::Compared => None,
         RoundKind::Analysed => reasons.rule(
             Verdict::Analysed,
             format!("an analysis without a lever{with}"),

@@ -1,7 +1,7 @@
 //! The verdict on what the benches say.
 
 use crate::model::{
-    Bar, BenchJudgement, ClaimOutcome, DecisionAction, Evidence, Finding, Role, Verdict,
+    Bar, BenchJudgement, ClaimOutcome, DecisionAction, Evidence, Finding, Role, RoundKind, Verdict,
 };
 use crate::numbers;
 use crate::stats::sequential::{ALPHA, LOOKS};
@@ -18,6 +18,12 @@ pub(super) fn decide(
     reasons: &mut Reasons,
 ) -> Ruling {
     error_rates(benches, reasons);
+    if evidence.registration.kind == RoundKind::Compared {
+        let all: Vec<&BenchJudgement> = benches.iter().collect();
+        all.iter()
+            .for_each(|bench| reasons.decisive(sentence(bench)));
+        return Ruling::new(Verdict::Measured, sentences(&all));
+    }
     let all = |role, wanted: &[Finding]| -> Vec<&BenchJudgement> {
         let of_role = benches.iter().filter(|b| b.role == role);
         of_role.filter(|b| wanted.contains(&b.finding)).collect()

@@ -106,11 +106,25 @@ impl Asked {
             },
             Role::Guard => Question::Regression,
         };
-        let (next, readings) = replay(question, log_percent(self.smallest_worthwhile), &effects);
+        let allowed = self.allowed_loss();
+        let asked: Vec<f64> = effects.iter().map(|effect| effect + allowed).collect();
+        let (next, mut readings) = replay(question, log_percent(self.smallest_worthwhile), &asked);
+        for reading in &mut readings {
+            *reading = moved(reading, -allowed);
+        }
         Course {
             next,
             readings,
             effects,
+        }
+    }
+
+    /// How much slower head may be than base before a guard counts it, d units: its bar, where a
+    /// comparison has one. The question is asked of effects that are better by as much.
+    fn allowed_loss(self) -> f64 {
+        match (self.role, self.bar) {
+            (Role::Guard, Some(Bar::Relative { percent })) => -log_percent(-percent),
+            _ => 0.0,
         }
     }
 
@@ -158,6 +172,17 @@ impl Course {
             min: percent_of_log(seen.clone().fold(f64::INFINITY, f64::min)),
             max: percent_of_log(seen.fold(f64::NEG_INFINITY, f64::max)),
         })
+    }
+}
+
+/// A reading of effects that are all larger by `by`.
+fn moved(reading: &Reading, by: f64) -> Reading {
+    let ends = |(low, high): (f64, f64)| (low + by, high + by);
+    Reading {
+        estimate: reading.estimate + by,
+        real: reading.real.map(ends),
+        close: ends(reading.close),
+        ..*reading
     }
 }
 

@@ -12,33 +12,40 @@
 //! 6. a verified revert: REVERTED; identical machine code: NO CHANGE
 //! 7. claims that fail, those on counters included: REVERTED; gates: BROKEN, or ENV-INVALID where base does not pass either
 //! 8. no device: NOT MEASURED
-//! 9. too few pairs, or a base outside its history: ENV-INVALID
-//! 10. what the benches say: LANDED, LANDED (sub-bar), REVERTED, INCONCLUSIVE; INCONCLUSIVE instead
+//! 9. sides that report different work: NOT COMPARABLE; timed outputs that must be the same and
+//!    differ: BROKEN; changed kernels that never ran: NOT EXERCISED
+//! 10. too many pairs rejected for the machine's state, too few pairs, a canary outside its band, or
+//!    a base outside its history: ENV-INVALID
+//! 11. what the benches say: LANDED, LANDED (sub-bar), REVERTED, INCONCLUSIVE; INCONCLUSIVE instead
 //!     of landing where a claim on a counter could be evaluated on one side only
 //!
 //! A person's decision is one of the three conditions of a sub-bar landing; it never replaces a
-//! verdict. NOT EXERCISED and NOT COMPARABLE need liveness counts and work facts in the evidence
-//! and take their places after 7.
+//! verdict.
 
 mod benches;
+mod canary;
 mod checks;
 mod code;
 mod counters;
 mod decide;
 mod established;
+mod facts;
 mod faults;
 mod ledger;
 mod looks;
 mod reasons;
+mod rejection;
 mod words;
 
 use crate::model::{BenchJudgement, DecisionAction, Evidence, Judgement, RoundKind, Verdict};
 
 use reasons::{Reasons, Ruling};
 
-pub use benches::{in_order, role_and_bar};
+pub use benches::{in_order, role_and_bar, valid_pairs};
+pub use facts::differs_in_work;
 pub use ledger::regressions as ledger_regressions;
 pub use looks::{settles, wanted_pairs};
+pub use rejection::{Cause, RejectedPair, rejected_pair, rejected_pairs, too_many_rejected};
 pub use words::{failure_words, gate_words};
 
 pub(crate) use words::shortened;
@@ -76,6 +83,7 @@ pub fn settled_by_code(evidence: &Evidence) -> bool {
         || match e.registration.kind {
             RoundKind::Analysed => true,
             RoundKind::Measured => false,
+            RoundKind::Compared => code::no_change(e, reasons).is_some(),
             RoundKind::Lever => code::revert(e, reasons)
                 .or_else(|| code::no_change(e, reasons))
                 .is_some(),
@@ -113,7 +121,12 @@ fn rule(evidence: &Evidence, benches: &[BenchJudgement], reasons: &mut Reasons) 
         .or_else(|| code::gates(e, reasons))
         .or_else(|| established::no_device(e, reasons))
         .or_else(|| no_bench(e, reasons))
+        .or_else(|| facts::work(e, reasons))
+        .or_else(|| facts::outputs(e, reasons))
+        .or_else(|| facts::exercised(e, reasons))
+        .or_else(|| rejection::window(e, reasons))
         .or_else(|| faults::too_few_pairs(e, benches, reasons))
+        .or_else(|| canary::drift(e, reasons))
         .or_else(|| checks::history(e, benches, reasons))
         .unwrap_or_else(|| {
             let ruling = decide::decide(e, benches, reasons);
@@ -140,6 +153,8 @@ fn remarks(
 ) {
     checks::too_equal(evidence, benches, reasons);
     counters::remarks(evidence, reasons);
+    rejection::remarks(evidence, ruling.verdict, reasons);
+    canary::remarks(evidence, ruling, reasons);
     for note in &evidence.notes {
         reasons.note(note.clone());
     }

@@ -8,6 +8,9 @@ use crate::measure::fake;
 use crate::model::*;
 use crate::stats::CONTROL_LAUNCH;
 
+mod compared;
+mod facts;
+mod rejected;
 mod sequential;
 
 fn sha(digit: char) -> Sha {
@@ -111,10 +114,13 @@ fn sample(side: Side, role: SampleRole, pair: u32, value: Option<f64>) -> Sample
         attempt: 1,
         started_at: UnixMillis(0),
         wall_ms: 1.0,
+        answer_ms: None,
         value,
         inner: Vec::new(),
+        facts: Facts::default(),
         failure: value.is_none().then_some(Failure::Signal { signal: 11 }),
         log: None,
+        state: None,
     }
 }
 
@@ -132,6 +138,7 @@ fn pairs(bench: &str, effects: &[f64]) -> BenchEvidence {
         }
     }
     BenchEvidence {
+        plan: None,
         bench: bench.to_owned(),
         samples,
         base_history: Vec::new(),
@@ -165,7 +172,7 @@ fn claim(outcome: ClaimOutcome) -> ClaimEvidence {
 }
 
 /// A clean run of a lever with a bar of +1.5 % and these effects in percent.
-fn lever(effects: &[f64]) -> Evidence {
+pub(super) fn lever(effects: &[f64]) -> Evidence {
     let mut config = fake::config(vec![fake::bench("prefill")]);
     config.protocol = Protocol::Pairs(u32::try_from(effects.len()).expect("few"));
     Evidence {
@@ -192,6 +199,7 @@ fn lever(effects: &[f64]) -> Evidence {
         },
         benches: vec![pairs("prefill", effects)],
         counters: Vec::new(),
+        window: crate::model::Window::default(),
         faults: Vec::new(),
         notes: Vec::new(),
         interrupted: false,

@@ -20,6 +20,7 @@ pub fn failure_words(failure: &Failure) -> String {
             format!("printed no finite number: {}", shortened(text, 120))
         }
         Failure::NotPositive { value } => format!("printed {}, which is not positive", value.0),
+        Failure::Impossible { message } => format!("gave what is impossible: {message}"),
         Failure::OtherUnit { found } if found.is_empty() => "printed no unit".to_owned(),
         Failure::OtherUnit { found } => {
             format!("printed the unit `{}`", shortened(found, 40))

@@ -70,6 +70,15 @@ fn runs_on(arch: &str, (major, minor): (u32, u32)) -> bool {
     own_major == major && (own_minor == minor || (own_minor < minor && !name.ends_with('a')))
 }
 
+/// A device's id as part of a file's name.
+pub(super) fn file_name(id: &str) -> String {
+    let plain = |c: char| match c.is_ascii_alphanumeric() || c == '-' {
+        true => c,
+        false => '_',
+    };
+    id.chars().map(plain).collect()
+}
+
 /// Takes the machine-wide lock of a device (`id` of [`DeviceState::Present`]). With `wait`, it
 /// is waited for and the progress told whom for; else whoever has it is named in the error.
 pub async fn lock_device(
@@ -78,17 +87,7 @@ pub async fn lock_device(
     holder: &Holder,
     wait: Option<&Progress>,
 ) -> Result<HeldLock, LockError> {
-    let name: String = id
-        .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || c == '-' {
-                c
-            } else {
-                '_'
-            }
-        })
-        .collect();
-    let path = locks.join(format!("{name}.lock"));
+    let path = locks.join(format!("{}.lock", file_name(id)));
     match wait {
         None => HeldLock::take(&path, holder, true),
         Some(progress) => {
@@ -113,6 +112,7 @@ mod tests {
             driver_version: "13.0".into(),
             sm_count: 48,
             memory_bytes: 1,
+            card: None,
         }
     }
 

@@ -40,7 +40,7 @@ pub struct Environment {
     /// Why there are none.
     pub no_gpu: Option<String>,
     /// SHA-256, hex, over what changes only when the machine does: processor, memory to the
-    /// GiB, devices, driver, kernel and machine id.
+    /// GiB, devices with VBIOS and ECC mode, driver, kernel and machine id.
     pub fingerprint: String,
 }
 
@@ -74,6 +74,11 @@ impl Environment {
             fingerprint: String::new(),
             hostname,
         };
+        // A container may hide the kernel's word.
+        environment.driver = environment.driver.take().or_else(|| {
+            let cards = environment.gpus.iter().filter_map(|gpu| gpu.card.as_ref());
+            cards.filter_map(|card| card.driver.clone()).next()
+        });
         environment.fingerprint = environment.take_fingerprint();
         environment
     }
@@ -83,6 +88,14 @@ impl Environment {
             .gpus
             .iter()
             .map(|gpu| (&gpu.uuid, &gpu.name, &gpu.driver_version))
+            .collect();
+        // Not the link's present generation, which falls when nothing runs; nor the power limit,
+        // which is a setting: it is shown where records differ.
+        let cards: Vec<_> = self
+            .gpus
+            .iter()
+            .filter_map(|gpu| gpu.card.as_ref())
+            .map(|card| (&card.vbios, card.ecc))
             .collect();
         let stable = (
             &self.machine_id,
@@ -94,8 +107,13 @@ impl Environment {
             &self.driver,
             gpus,
         );
+        // Without a card nothing is added, so that other machines stay the ones they were.
+        let stable = match cards.is_empty() {
+            true => serde_json::to_string(&stable),
+            false => serde_json::to_string(&(&stable, &cards)),
+        };
         // Plain text and numbers: this cannot fail.
-        let text = serde_json::to_string(&stable).unwrap_or_default();
+        let text = stable.unwrap_or_default();
         hex::encode(Sha256::digest(text.as_bytes()))
     }
 
@@ -107,6 +125,11 @@ impl Environment {
             let gpus = e.gpus.iter();
             let gpus: Vec<_> = gpus
                 .map(|gpu| format!("{} {}", gpu.name, gpu.uuid))
+                .collect();
+            let cards: Vec<String> = e
+                .gpus
+                .iter()
+                .filter_map(|gpu| Some(gpu.card.as_ref()?.words()))
                 .collect();
             let cuda = e.gpus.first().map(|gpu| gpu.driver_version.clone());
             BTreeMap::from([
@@ -124,6 +147,7 @@ impl Environment {
                 ("container", option(&e.container)),
                 ("driver", option(&e.driver)),
                 ("CUDA of the driver", option(&cuda)),
+                ("cards", cards.join("; ")),
                 (
                     "devices",
                     if gpus.is_empty() {
@@ -252,6 +276,7 @@ fn container() -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::Card;
 
     #[test]
     fn this_machine_is_read_quickly_and_the_same_twice() {
@@ -270,6 +295,48 @@ mod tests {
         other.kernel.clone_from(&one.kernel);
         other.hostname = "another-container".into();
         assert_eq!(other.take_fingerprint(), one.fingerprint);
+    }
+
+    /// Base is held against its history on the same machine: what falls and rises by itself must
+    /// not make another one of it.
+    #[test]
+    fn a_card_is_known_by_its_firmware_and_not_by_its_link_or_limit() {
+        let with = |card: Option<Card>| {
+            let mut machine = Environment::read();
+            machine.gpus = vec![Gpu {
+                index: 0,
+                name: "G".into(),
+                uuid: "GPU-1".into(),
+                cc: (12, 1),
+                driver_version: "13.0".into(),
+                sm_count: 48,
+                memory_bytes: 1,
+                card,
+            }];
+            machine
+        };
+        let card = Card {
+            vbios: Some("96.00".into()),
+            power_limit_mw: Some(700_000),
+            ecc: Some(true),
+            ..Card::default()
+        };
+        let known = with(Some(card.clone()));
+        let mut idle = card.clone();
+        idle.pcie.generation = Some(1);
+        idle.power_limit_mw = Some(500_000);
+        let idle = with(Some(idle));
+        assert_eq!(idle.take_fingerprint(), known.take_fingerprint());
+        assert_eq!(
+            known.differences(&idle),
+            ["cards: VBIOS 96.00, 700 W, ECC on -> VBIOS 96.00, 500 W, ECC on"]
+        );
+        let flashed = with(Some(Card {
+            vbios: Some("96.01".into()),
+            ..card
+        }));
+        assert_ne!(flashed.take_fingerprint(), known.take_fingerprint());
+        assert_ne!(with(None).take_fingerprint(), known.take_fingerprint());
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::card::Card;
+
 /// A CUDA device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gpu {
@@ -19,6 +21,9 @@ pub struct Gpu {
     pub sm_count: u32,
     /// Device memory, bytes.
     pub memory_bytes: u64,
+    /// What NVIDIA's management library says of it; `None` where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub card: Option<Card>,
 }
 
 /// The devices, or why there are none.
@@ -27,6 +32,7 @@ pub(super) fn probe() -> Result<Vec<Gpu>, String> {
     Ok(found
         .into_iter()
         .map(|device| Gpu {
+            card: Card::read(&device.uuid),
             index: device.index,
             name: device.name,
             uuid: device.uuid,

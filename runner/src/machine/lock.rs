@@ -147,7 +147,7 @@ impl Drop for HeldLock {
     }
 }
 
-fn open(path: &Path, shared: bool) -> std::io::Result<File> {
+pub(super) fn open(path: &Path, shared: bool) -> std::io::Result<File> {
     let no_links = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0);
     let mut options = OpenOptions::new();
     options.read(true).write(true).custom_flags(no_links);

@@ -1,15 +1,26 @@
 //! Takes pairs: launch, store, next, until the protocol has enough. Repeats a failed launch once,
 //! within a bound for the whole run, and stops where a side cannot be measured.
 
+use std::collections::BTreeMap;
+
+use anyhow::Context as _;
+
 use crate::config::{Bench, Config, Protocol};
-use crate::judge::{failure_words, in_order, role_and_bar, settles, wanted_pairs};
-use crate::model::{BenchEvidence, Failure, Registration, RoundKind, Sample, SampleRole, Side};
+use crate::judge::{
+    differs_in_work, failure_words, in_order, rejected_pair, role_and_bar, settles,
+    too_many_rejected, wanted_pairs,
+};
+use crate::machine::sensors::Watch;
+use crate::model::{
+    BenchEvidence, BenchPlan, Failure, Registration, RoundKind, Sample, SampleRole, Side,
+};
 use crate::process::Launcher;
 use crate::progress::{Event, Progress};
 use crate::stats::sequential::LOOKS;
 use crate::stats::{CONTROL_LAUNCH, PlannedLaunch, Schedule};
 
-use super::launch::take;
+use super::launch::{Attempt, take};
+use super::plan::{KnownLaunches, draw_up};
 use super::recorder::Recorder;
 
 /// How many launches and pairs a whole run may repeat; a machine that needs more is not measured
@@ -27,6 +38,10 @@ pub struct Measurement<'a> {
     pub seed: u64,
     /// Who is told.
     pub progress: &'a Progress,
+    /// Who watches the machine meanwhile; `None` where nobody does.
+    pub watch: Option<&'a Watch>,
+    /// What is known of each bench's launches from before.
+    pub launches: &'a KnownLaunches,
 }
 
 /// Takes the samples of every bench and returns them by bench, in the config's order; a bench that
@@ -38,6 +53,9 @@ pub struct Measurement<'a> {
 /// launch of base ([`CONTROL_LAUNCH`]), which tells a broken head from a broken machine. The
 /// sequential protocol first gives up the pair for another one in the same order, which counts as
 /// a repetition, and stops where that is lost as well. A full disk stops it at once.
+///
+/// A pair whose machine state speaks against it is followed by another one in the same order,
+/// under every protocol, until the bench has lost too many of them.
 ///
 /// Under a fixed protocol every bench is measured, in the config's order. The sequential one takes
 /// targets before guards, and no more benches once a target has settled the lever's verdict.
@@ -55,6 +73,7 @@ pub async fn measure<L: Launcher, R: Recorder>(
         recorder,
         repetitions_left: REPETITIONS,
         samples: Vec::new(),
+        plans: Vec::new(),
     };
     what.progress.emit(planned(what.config));
     let is_sequential = matches!(what.config.protocol, Protocol::Sequential { .. });
@@ -67,7 +86,7 @@ pub async fn measure<L: Launcher, R: Recorder>(
             break;
         }
     }
-    Ok(by_bench(what.config, run.samples))
+    Ok(by_bench(what.config, run.samples, run.plans))
 }
 
 /// The most samples that may come.
@@ -87,6 +106,7 @@ struct Run<'a, L, R> {
     recorder: &'a mut R,
     repetitions_left: u32,
     samples: Vec<Sample>,
+    plans: Vec<(String, BenchPlan)>,
 }
 
 /// How one place of a pair came out.
@@ -112,6 +132,9 @@ impl<L: Launcher, R: Recorder> Run<'_, L, R> {
         let (config, registration) = (self.what.config, self.what.registration);
         let begin = self.samples.len();
         let mut schedule = Schedule::new(&bench.name, position, self.what.seed);
+        if let Some(given) = bench.inner {
+            schedule.set_inner(given);
+        }
         for planned in schedule.throw_aways() {
             match self.place(&planned).await? {
                 Place::Filled => {}
@@ -119,15 +142,23 @@ impl<L: Launcher, R: Recorder> Run<'_, L, R> {
                 Place::Full => return Ok(false),
             }
         }
+        self.plan(bench, begin, &mut schedule).await?;
         let mut valid = 0;
         while let Some(wanted) =
             wanted_pairs(bench, config.protocol, registration, &self.samples[begin..])
         {
             while valid < wanted {
-                if !self.pair(&mut schedule).await? {
+                if !self.pair(&mut schedule, begin).await? {
                     return Ok(false);
                 }
                 valid += 1;
+                if differs_in_work(&self.samples[begin..]) {
+                    self.what.progress.note(format!(
+                        "{} did different work on the sides: measuring stops",
+                        bench.name
+                    ));
+                    return Ok(false);
+                }
             }
         }
         let own = &self.samples[begin..];
@@ -142,10 +173,56 @@ impl<L: Launcher, R: Recorder> Run<'_, L, R> {
         Ok(!is_settled)
     }
 
-    /// Takes a valid pair; `false` where the run has to stop.
-    async fn pair(&mut self, schedule: &mut Schedule) -> anyhow::Result<bool> {
-        let launches = schedule.pair();
-        let Some(lost) = self.halves(&launches).await? else {
+    /// Settles how the bench's samples are taken, and stores that, before the first of them. The
+    /// throw-aways begin at `begin`.
+    async fn plan(
+        &mut self,
+        bench: &Bench,
+        begin: usize,
+        schedule: &mut Schedule,
+    ) -> anyhow::Result<()> {
+        let known = self.what.launches.get(&bench.name).copied();
+        let Some(plan) = draw_up(bench, &self.samples[begin..], known) else {
+            return Ok(());
+        };
+        let stored = self.recorder.plan(&bench.name, &plan).await;
+        stored.with_context(|| format!("storing the plan of bench `{}`", bench.name))?;
+        schedule.set_inner(plan.inner);
+        self.plans.push((bench.name.clone(), plan));
+        Ok(())
+    }
+
+    /// Takes a valid pair; `false` where the run has to stop. `begin` is where the bench's samples
+    /// begin. A pair that the machine's state speaks against is taken again in the same order.
+    async fn pair(&mut self, schedule: &mut Schedule, begin: usize) -> anyhow::Result<bool> {
+        let mut launches = schedule.pair();
+        loop {
+            if !self.measured(schedule, &launches).await? {
+                return Ok(false);
+            }
+            let own = &self.samples[begin..];
+            let newest = own.last().map_or(0, |sample| sample.pair);
+            let Some(rejected) = rejected_pair(own, newest) else {
+                return Ok(true);
+            };
+            let (bench, progress) = (&launches[0].bench, self.what.progress);
+            let why = format!("pair {} of {bench}: {}", newest + 1, rejected.words());
+            if let Some(too_many) = too_many_rejected(own) {
+                progress.note(format!("{why}; {too_many}: measuring stops"));
+                return Ok(false);
+            }
+            progress.note(format!("{why}; another one in its place"));
+            launches = schedule.replacement();
+        }
+    }
+
+    /// Takes a pair with both values; `false` where the run has to stop.
+    async fn measured(
+        &mut self,
+        schedule: &mut Schedule,
+        launches: &[PlannedLaunch; 2],
+    ) -> anyhow::Result<bool> {
+        let Some(lost) = self.halves(launches).await? else {
             return Ok(true);
         };
         let Lost::For(lost) = lost else {
@@ -237,14 +314,12 @@ impl<L: Launcher, R: Recorder> Run<'_, L, R> {
         planned: &PlannedLaunch,
         attempt: u32,
     ) -> anyhow::Result<Option<Failure>> {
-        let sample = take(
-            self.what.config,
+        let attempt = Attempt {
             planned,
-            attempt,
-            self.launcher,
-            self.recorder,
-        )
-        .await?;
+            number: attempt,
+            after: self.samples.last().map(|sample| sample.started_at),
+        };
+        let sample = take(self.what, attempt, self.launcher, self.recorder).await?;
         self.what.progress.emit(Event::SampleTaken {
             sample: Box::new(sample.clone()),
         });
@@ -254,13 +329,19 @@ impl<L: Launcher, R: Recorder> Run<'_, L, R> {
     }
 }
 
-fn by_bench(config: &Config, mut samples: Vec<Sample>) -> Vec<BenchEvidence> {
+fn by_bench(
+    config: &Config,
+    mut samples: Vec<Sample>,
+    plans: Vec<(String, BenchPlan)>,
+) -> Vec<BenchEvidence> {
+    let mut plans: BTreeMap<String, BenchPlan> = plans.into_iter().collect();
     config
         .benches
         .iter()
         .map(|bench| BenchEvidence {
             bench: bench.name.clone(),
             samples: samples.extract_if(.., |s| s.bench == bench.name).collect(),
+            plan: plans.remove(&bench.name),
             base_history: Vec::new(),
             past_estimates: Vec::new(),
         })
@@ -270,3 +351,7 @@ fn by_bench(config: &Config, mut samples: Vec<Sample>) -> Vec<BenchEvidence> {
 #[cfg(test)]
 #[path = "driver_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "watched_tests.rs"]
+mod watched_tests;

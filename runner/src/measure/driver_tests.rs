@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::config::{DEFAULT_PROTOCOL, Probe, Protocol};
+use crate::measure::Known;
 use crate::measure::fake::{
     FakeLauncher, FakeRecorder, bench, config, finished, pleasantries, with_harness,
 };
@@ -26,6 +27,8 @@ async fn run_registered(
         registration,
         seed: 1,
         progress: &Progress::silent(),
+        watch: None,
+        launches: &KnownLaunches::new(),
     };
     let evidence = measure(&measurement, launcher, &mut recorder)
         .await
@@ -239,6 +242,45 @@ async fn a_harness_is_launched_once_per_sample_with_the_pairs_seed() {
     );
     assert_ne!(samples[2].inner[2], samples[4].inner[2]);
     assert!(String::from_utf8_lossy(&recorder.logs[0]).contains("\"ok\":true"));
+}
+
+/// Where the config gives no number, the throw-aways have the default; then the plan is stored, and
+/// what it says is asked for.
+#[tokio::test]
+async fn the_plan_is_stored_before_the_first_pair_and_followed() {
+    let mut config = harness_config();
+    config.benches[0].inner = None;
+    let mut launcher = FakeLauncher::harness(|_, request| {
+        Ok(pleasantries(request).unwrap_or_else(|| {
+            let asked = request["inner"].as_u64().expect("a number of runs");
+            let inner: Vec<f64> = (0..asked).map(|_| asked as f64).collect();
+            json!({"id": request["id"], "ok": true, "unit": "tok/s", "value": asked,
+                   "inner": inner})
+            .to_string()
+        }))
+    });
+    let mut recorder = FakeRecorder::default();
+    let known = [("prefill".to_owned(), Known::Runs(21))];
+    let measurement = Measurement {
+        config: &config,
+        registration: &Registration::default(),
+        seed: 1,
+        progress: &Progress::silent(),
+        watch: None,
+        launches: &KnownLaunches::from(known),
+    };
+    let evidence = measure(&measurement, &mut launcher, &mut recorder)
+        .await
+        .expect("the recorder never fails");
+    let asked: Vec<usize> = evidence[0].samples.iter().map(|s| s.inner.len()).collect();
+    assert_eq!(asked, [8, 8, 21, 21, 21, 21, 21, 21]);
+    let plan = evidence[0].plan.as_ref().expect("a plan");
+    assert_eq!(recorder.plans, [(2, plan.clone())]);
+    assert!(evidence[0].samples.iter().all(|s| s.answer_ms.is_some()));
+
+    // A command has no plan.
+    let (evidence, recorder) = run(&sequential(&["prefill"]), &mut speeds(|_| 100.0)).await;
+    assert_eq!((evidence[0].plan.as_ref(), recorder.plans.len()), (None, 0));
 }
 
 /// The failure of the first sample where the harness answers `sample` with `answer`.
@@ -464,4 +506,94 @@ async fn a_disk_that_fills_up_during_a_repetition_stops_it_as_well() {
     });
     let (evidence, _) = run(&sequential(&["a"]), &mut launcher).await;
     assert_eq!(letters(&evidence[0].samples), "BHbhhbhbb(head)(head)");
+}
+
+#[tokio::test]
+async fn what_a_harness_reports_is_stored_and_different_work_stops_the_run() {
+    let answer = |tokens: u32| {
+        move |side: Side, request: &serde_json::Value| {
+            let work = match side {
+                Side::Base => 512,
+                Side::Head => tokens,
+            };
+            let sample = || {
+                json!({
+                    "id": request["id"], "ok": true, "unit": "tok/s", "value": 100.0, "inner": [],
+                    "work": {"tokens": work, "seed": request["seed"]}, "output": "cafe",
+                    "ran": {"mmq": 12},
+                })
+            };
+            Ok(pleasantries(request).unwrap_or_else(|| sample().to_string()))
+        }
+    };
+    let mut asks = bench("prefill");
+    asks.probe = Probe::Harness("prefill".to_owned());
+    let config = with_harness(config(vec![asks, bench("decode")]));
+    let mut launcher = FakeLauncher::harness(answer(512));
+    let (evidence, recorder) = run(&config, &mut launcher).await;
+    let taken = &evidence[0].samples;
+    assert_eq!((taken.len(), pairs_taken(&evidence[0])), (8, 3));
+    assert!(taken.iter().all(|s| s.facts.work["tokens"] == json!(512)));
+    assert!(
+        taken
+            .iter()
+            .all(|s| s.facts.output.as_deref() == Some("cafe"))
+    );
+    assert!(taken.iter().all(|s| s.facts.ran.is_some()));
+    assert_eq!(recorder.samples[..8], taken[..]);
+
+    let mut launcher = FakeLauncher::harness(answer(256));
+    let (evidence, _) = run(&config, &mut launcher).await;
+    assert_eq!(pairs_taken(&evidence[0]), 1, "no second pair");
+    assert!(evidence[1].samples.is_empty(), "and no other bench");
+}
+
+#[tokio::test]
+async fn a_command_reports_facts_in_the_document_of_its_value() {
+    let printing = |facts: serde_json::Value| {
+        FakeLauncher::commands(move |_, _| {
+            let document = json!({"speed": 100.0, "facts": facts, "output": "not this one"});
+            finished(format!("a line\n{document}\n"), None)
+        })
+    };
+    let mut by_json = bench("prefill");
+    by_json.value = Some(crate::config::Extract::Json("/speed".to_owned()));
+    let config = config(vec![by_json]);
+    let mut launcher = printing(json!({"work": {"tokens": 8}, "output": "cafe"}));
+    let (evidence, _) = run(&config, &mut launcher).await;
+    let facts = &evidence[0].samples[2].facts;
+    assert_eq!(facts.output.as_deref(), Some("cafe"));
+    assert_eq!(facts.work["tokens"], json!(8));
+
+    for wrong in [json!({"work": {"tokens": [1]}}), json!("all of it")] {
+        let (evidence, _) = run(&config, &mut printing(wrong)).await;
+        let failure = evidence[0].samples[0].failure.clone().expect("refused");
+        let words = crate::judge::failure_words(&failure);
+        assert!(words.contains("cannot be"), "{words}");
+    }
+}
+
+/// Lesson 15: a time that the work does not allow is no time.
+#[tokio::test]
+async fn a_value_beyond_the_floor_is_refused_with_the_arithmetic() {
+    let mut bounded = bench("prefill");
+    bounded.floor = Some(crate::config::Floor {
+        limit: 150.0,
+        how: "512 tok for 11.2 MB at 273 GB/s".to_owned(),
+    });
+    let config = config(vec![bounded]);
+    let (evidence, _) = run(&config, &mut speeds(|_| 149.0)).await;
+    assert_eq!(pairs_taken(&evidence[0]), 3);
+    let (evidence, _) = run(&config, &mut speeds(|_| 153_945.0)).await;
+    assert_eq!(
+        letters(&evidence[0].samples),
+        "B(head)(head)B",
+        "once more, then a control"
+    );
+    let Some(Failure::Impossible { message }) = &evidence[0].samples[1].failure else {
+        panic!("{:?}", evidence[0].samples[1]);
+    };
+    let said =
+        "153,945 tok/s is above the ceiling of 150.00 tok/s: 512 tok for 11.2 MB at 273 GB/s";
+    assert_eq!(message, said);
 }

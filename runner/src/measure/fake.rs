@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use crate::config::{
     Bench, Build, Campaign, CommandLine, Config, Cuda, Device, DeviceKind, Environment, Extract,
-    Harness, Limits, Probe, Protocol, Toolchain,
+    Harness, Limits, OutputClass, Probe, Protocol, Toolchain,
 };
-use crate::model::{ArtifactHash, Better, Failure, Sample, Side, UnixMillis};
+use crate::model::{ArtifactHash, BenchPlan, Better, Failure, Sample, Side, UnixMillis};
 use crate::process::{Finished, HarnessSession, LaunchRequest, Launcher};
 
 use super::recorder::Recorder;
@@ -120,6 +120,8 @@ pub(crate) struct FakeRecorder {
     pub(crate) logs: Vec<Vec<u8>>,
     /// Every sample, in the order it was stored.
     pub(crate) samples: Vec<Sample>,
+    /// Every plan, with the number of samples that were stored before it.
+    pub(crate) plans: Vec<(usize, BenchPlan)>,
 }
 
 impl Recorder for FakeRecorder {
@@ -130,6 +132,11 @@ impl Recorder for FakeRecorder {
 
     async fn sample(&mut self, sample: &Sample) -> anyhow::Result<()> {
         self.samples.push(sample.clone());
+        Ok(())
+    }
+
+    async fn plan(&mut self, _: &str, plan: &BenchPlan) -> anyhow::Result<()> {
+        self.plans.push((self.samples.len(), plan.clone()));
         Ok(())
     }
 
@@ -150,7 +157,9 @@ pub(crate) fn bench(name: &str) -> Bench {
         env: BTreeMap::new(),
         timeout_s: 10,
         warmup: 1,
-        inner: 3,
+        inner: Some(3),
+        output: OutputClass::default(),
+        floor: None,
     }
 }
 
@@ -186,7 +195,9 @@ pub(crate) fn config(benches: Vec<Bench>) -> Config {
         counters: Vec::new(),
         claims: Vec::new(),
         protocol: Protocol::Pairs(3),
+        machine: crate::config::Machine::default(),
         environment: Environment::default(),
+        anchor: crate::config::Anchor::default(),
         limits: Limits {
             output_bytes: 1 << 20,
             free_disk_bytes: 0,

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::judge::shortened;
-use crate::model::Failure;
+use crate::model::{Facts, Failure};
 use crate::process::{Finished, HarnessSession};
 
 /// The protocol's version that this client speaks.
@@ -142,6 +142,9 @@ pub struct SampleAnswer {
     pub value: Value,
     /// Values of the timed runs.
     pub inner: Vec<f64>,
+    /// What was reported besides.
+    #[serde(flatten)]
+    pub facts: Facts,
 }
 
 /// Speaks to one running harness.

@@ -1,38 +1,59 @@
 //! One launch: a command or a harness, and the sample that comes of it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
-use crate::config::{Bench, CommandLine, Config, Harness, Probe};
-use crate::model::{Failure, Sample, UnixMillis};
+use crate::config::{Bench, CommandLine, Config, Extract, Harness, Probe};
+use crate::model::{Facts, Failure, Sample, SampleState, UnixMillis};
 use crate::process::{Finished, LaunchRequest, Launcher};
 use crate::stats::PlannedLaunch;
 
+use super::driver::Measurement;
 use super::harness::{Client, HarnessError, SampleAnswer, SampleRequest};
 use super::recorder::{Recorder, log_bytes};
-use super::values::{bench_value, json_number, positive};
+use super::values::{bench_value, json_number, kept, positive, reported_facts};
 
 /// What a launch gave.
 struct Outcome {
     started_at: UnixMillis,
     wall: Duration,
-    /// The value and the inner runs' values.
-    result: Result<(f64, Vec<f64>), Failure>,
+    /// What a harness's answer took.
+    answered: Option<Duration>,
+    result: Result<Given, Failure>,
     output: Vec<u8>,
 }
 
-/// Launches once and stores the output and the sample.
+/// What a launch that ended well said.
+struct Given {
+    value: f64,
+    /// The inner runs' values.
+    inner: Vec<f64>,
+    facts: Facts,
+}
+
+/// A launch to make.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Attempt<'a> {
+    /// Its place.
+    pub(super) planned: &'a PlannedLaunch,
+    /// The attempt at it, from 1.
+    pub(super) number: u32,
+    /// When the launch before it started.
+    pub(super) after: Option<UnixMillis>,
+}
+
+/// Launches once, with the machine being watched, and stores the output and the sample.
 ///
 /// # Errors
 /// Only what the recorder reports; a launch that fails is a sample with a [`Failure`].
 pub(super) async fn take<L: Launcher, R: Recorder>(
-    config: &Config,
-    planned: &PlannedLaunch,
-    attempt: u32,
+    what: &Measurement<'_>,
+    attempt: Attempt<'_>,
     launcher: &mut L,
     recorder: &mut R,
 ) -> anyhow::Result<Sample> {
+    let (config, planned) = (what.config, attempt.planned);
     let bench = config
         .benches
         .iter()
@@ -44,18 +65,26 @@ pub(super) async fn take<L: Launcher, R: Recorder>(
             )
         })?;
     let now = recorder.now();
+    if let Some(watch) = what.watch {
+        watch.begin().await;
+    }
     let outcome = launch(config, bench, planned, launcher)
         .await
         .unwrap_or_else(|failure| Outcome::not_started(now, failure));
+    let seen = match what.watch {
+        Some(watch) => Some(watch.end().await),
+        None => None,
+    };
+    let state = with_clock(seen, attempt.after, outcome.started_at);
     let log = if outcome.output.is_empty() {
         None
     } else {
         let log = recorder.log(outcome.output).await;
         Some(log.context("storing a sample's output")?)
     };
-    let (value, inner, failure) = match outcome.result {
-        Ok((value, inner)) => (Some(value), inner, None),
-        Err(failure) => (None, Vec::new(), Some(failure)),
+    let (value, inner, facts, failure) = match outcome.result.and_then(|g| possible(bench, g)) {
+        Ok(given) => (Some(given.value), given.inner, given.facts, None),
+        Err(failure) => (None, Vec::new(), Facts::default(), Some(failure)),
     };
     let sample = Sample {
         bench: planned.bench.clone(),
@@ -63,23 +92,58 @@ pub(super) async fn take<L: Launcher, R: Recorder>(
         role: planned.role,
         pair: planned.pair,
         slot: planned.slot,
-        attempt,
+        attempt: attempt.number,
         started_at: outcome.started_at,
         wall_ms: outcome.wall.as_secs_f64() * 1e3,
+        answer_ms: outcome.answered.map(|took| took.as_secs_f64() * 1e3),
         value,
         inner,
+        facts,
         failure,
         log,
+        state,
     };
     recorder.sample(&sample).await.context("storing a sample")?;
     Ok(sample)
 }
 
+/// The state, with a note where the machine's clock was set back since the launch before. Only
+/// times of day suffer from that: durations come from a clock that never does.
+fn with_clock(
+    state: Option<SampleState>,
+    after: Option<UnixMillis>,
+    started_at: UnixMillis,
+) -> Option<SampleState> {
+    let back_ms = after.map_or(0, |before| before.0.saturating_sub(started_at.0));
+    if back_ms <= 0 {
+        return state;
+    }
+    let mut state = state.unwrap_or_default();
+    state.notes.push(format!(
+        "the machine's clock was set back by at least {back_ms} ms before this launch; durations \
+         are not affected"
+    ));
+    Some(state)
+}
+
+/// Passes a value that the work and the machine allow.
+fn possible(bench: &Bench, given: Given) -> Result<Given, Failure> {
+    let refusal = bench
+        .floor
+        .as_ref()
+        .and_then(|floor| floor.refusal(given.value, &bench.unit, bench.better));
+    match refusal {
+        None => Ok(given),
+        Some(message) => Err(Failure::Impossible { message }),
+    }
+}
+
 impl Outcome {
-    fn of(finished: Finished, result: Result<(f64, Vec<f64>), Failure>) -> Self {
+    fn of(finished: Finished, result: Result<Given, Failure>) -> Self {
         Outcome {
             started_at: finished.started_at,
             wall: finished.wall,
+            answered: None,
             result,
             output: log_bytes(&finished.stdout, &finished.stderr),
         }
@@ -89,6 +153,7 @@ impl Outcome {
         Outcome {
             started_at: now,
             wall: Duration::ZERO,
+            answered: None,
             result: Err(failure),
             output: Vec::new(),
         }
@@ -128,11 +193,17 @@ async fn by_command<L: Launcher>(
     let result = match (&finished.failure, &bench.value) {
         (Some(failure), _) => Err(failure.clone()),
         (None, None) => Err(Failure::NoValue),
-        (None, Some(extract)) => {
-            bench_value(extract, &finished.stdout, &bench.unit).map(|v| (v, Vec::new()))
-        }
+        (None, Some(extract)) => printed_value(extract, &finished.stdout, &bench.unit),
     };
     Outcome::of(finished, result)
+}
+
+fn printed_value(extract: &Extract, stdout: &[u8], unit: &str) -> Result<Given, Failure> {
+    Ok(Given {
+        value: bench_value(extract, stdout, unit)?,
+        inner: Vec::new(),
+        facts: reported_facts(extract, stdout)?,
+    })
 }
 
 /// A harness, and the name under which it has the bench.
@@ -152,13 +223,19 @@ async fn by_harness<L: Launcher>(
     let request = SampleRequest {
         bench: asked.name,
         warmup: bench.warmup,
-        inner: bench.inner,
+        inner: planned.inner,
         seed: planned.seed,
     };
     let start = Duration::from_secs(asked.harness.start_timeout_s);
     let limit = Duration::from_secs(bench.timeout_s);
+    let mut answered = None;
     let answer = match client.hello(start).await {
-        Ok(_) => client.sample(&request, limit).await,
+        Ok(_) => {
+            let asked_at = Instant::now();
+            let answer = client.sample(&request, limit).await;
+            answered = answer.is_ok().then(|| asked_at.elapsed());
+            answer
+        }
         Err(error) => Err(error),
     };
     let alive = !matches!(answer, Err(HarnessError::Broken { .. }));
@@ -166,16 +243,17 @@ async fn by_harness<L: Launcher>(
     let result = match (answer, &finished.failure) {
         (Err(error), _) => Err(error.into_failure()),
         (Ok(_), Some(failure)) => Err(failure.clone()),
-        (Ok(answer), None) => answered_value(&answer, &bench.unit),
+        (Ok(answer), None) => answered_value(answer, &bench.unit),
     };
-    Ok(Outcome::of(finished, result))
+    Ok(Outcome {
+        answered,
+        ..Outcome::of(finished, result)
+    })
 }
 
-fn answered_value(answer: &SampleAnswer, unit: &str) -> Result<(f64, Vec<f64>), Failure> {
+fn answered_value(answer: SampleAnswer, unit: &str) -> Result<Given, Failure> {
     if answer.unit != unit {
-        return Err(Failure::OtherUnit {
-            found: answer.unit.clone(),
-        });
+        return Err(Failure::OtherUnit { found: answer.unit });
     }
     let value = json_number(&answer.value).and_then(positive)?;
     // A harness may keep its single runs to itself.
@@ -184,7 +262,11 @@ fn answered_value(answer: &SampleAnswer, unit: &str) -> Result<(f64, Vec<f64>), 
             message: format!("answered with {value}, which is not the median of its inner runs"),
         });
     }
-    Ok((value, answer.inner.clone()))
+    Ok(Given {
+        value,
+        inner: answer.inner,
+        facts: kept(answer.facts)?,
+    })
 }
 
 /// Whether a value is a median of what was measured, or lies between the two in the middle;

@@ -10,10 +10,12 @@ pub(crate) mod fake;
 mod formats;
 pub mod harness;
 mod launch;
+mod plan;
 mod recorder;
 mod values;
 
 pub use driver::{Measurement, REPETITIONS, measure};
+pub use plan::{Known, KnownLaunches};
 pub use recorder::Recorder;
 pub(crate) use recorder::log_bytes;
 pub(crate) use values::json_number;

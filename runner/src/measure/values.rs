@@ -6,8 +6,8 @@ use regex::{Captures, Regex};
 use serde_json::Value;
 
 use crate::config::Extract;
-use crate::model::Failure;
 use crate::model::f64_text::F64Text;
+use crate::model::{Facts, Failure};
 
 use super::documents;
 use super::formats;
@@ -32,6 +32,38 @@ pub fn number(extract: &Extract, stdout: &[u8], unit: Option<&str>) -> Result<f6
         Extract::Format { format, select } => {
             formats::read(*format, select.as_deref(), &documents::all(&text), unit)
         }
+    }
+}
+
+/// What a command says about its work: `facts` in the JSON document in which its value is. Nothing
+/// where the value is found in another way, or the document has none.
+///
+/// # Errors
+/// Where `facts` is there and cannot be read.
+pub fn reported_facts(extract: &Extract, stdout: &[u8]) -> Result<Facts, Failure> {
+    let Extract::Json(_) = extract else {
+        return Ok(Facts::default());
+    };
+    let document = documents::last(&String::from_utf8_lossy(stdout));
+    let Some(found) = document.as_ref().and_then(|d| d.get("facts")) else {
+        return Ok(Facts::default());
+    };
+    let unreadable = |error: serde_json::Error| Failure::Harness {
+        message: format!("its `facts` cannot be read: {error}"),
+    };
+    kept(serde_json::from_value(found.clone()).map_err(unreadable)?)
+}
+
+/// Passes facts that can be kept.
+///
+/// # Errors
+/// Says what is wrong with them.
+pub fn kept(facts: Facts) -> Result<Facts, Failure> {
+    match facts.fault() {
+        None => Ok(facts),
+        Some(fault) => Err(Failure::Harness {
+            message: format!("what it reports besides its value cannot be kept: {fault}"),
+        }),
     }
 }
 

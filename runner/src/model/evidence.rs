@@ -73,6 +73,11 @@ pub enum Failure {
         /// The printed unit.
         found: String,
     },
+    /// Printed a value that is better than what is possible.
+    Impossible {
+        /// The value, the bound, and where that comes from.
+        message: String,
+    },
     /// A declared output was not made.
     MissingOutput {
         /// The pattern that matched nothing.
@@ -300,14 +305,24 @@ pub struct Sample {
     pub started_at: UnixMillis,
     /// Wall time of the process, milliseconds.
     pub wall_ms: f64,
+    /// From a harness's question to its answer, milliseconds: what the runs inside take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_ms: Option<f64>,
     /// The value in the bench's unit; finite and positive. `None` when it is missing.
     pub value: Option<f64>,
     /// Values of the inner runs, where the harness reports them.
     pub inner: Vec<f64>,
+    /// What the launch reported about its work, its output and its kernels.
+    #[serde(default, skip_serializing_if = "super::Facts::is_empty")]
+    pub facts: super::Facts,
     /// Why the value is missing.
     pub failure: Option<Failure>,
     /// The process's output.
     pub log: Option<ArtifactHash>,
+    /// The machine's state meanwhile; `None` where nobody looked, as in records from before
+    /// anybody did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<super::SampleState>,
 }
 
 /// All samples of one bench, and how they were planned.
@@ -317,6 +332,9 @@ pub struct BenchEvidence {
     pub bench: String,
     /// Every sample, in the order it was taken, throw-aways and failures included.
     pub samples: Vec<Sample>,
+    /// How they were taken; `None` for a command, and in records from before there were plans.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<super::BenchPlan>,
     /// Medians of the base side in earlier runs of the same base build on the same machine,
     /// oldest first.
     pub base_history: Vec<f64>,
@@ -448,6 +466,9 @@ pub struct Evidence {
     /// What a profiler counted; empty where nothing was profiled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<super::CounterProfile>,
+    /// What was done about the machine around the window.
+    #[serde(default, skip_serializing_if = "super::Window::is_empty")]
+    pub window: super::Window,
     /// Faults outside single gates and samples.
     pub faults: Vec<Fault>,
     /// What a reader should know about how the run was set up: where the config came from, what of

@@ -5,15 +5,23 @@
 
 mod counters;
 mod evidence;
+mod facts;
 mod ids;
+mod machine_state;
+mod plan;
 mod registration;
 mod verdict;
+mod window;
 
 pub use counters::*;
 pub use evidence::*;
+pub use facts::*;
 pub use ids::*;
+pub use machine_state::*;
+pub use plan::*;
 pub use registration::*;
 pub use verdict::*;
+pub use window::*;
 
 /// Version of every JSON document the runner writes (`"schema": 1`).
 pub const SCHEMA_VERSION: u32 = 1;

@@ -72,6 +72,9 @@ pub enum RoundKind {
     Measured,
     /// An analysis without a lever (`Kind: analysed`).
     Analysed,
+    /// Two commits held against each other by the runner itself, for an anchor or a bisection; no
+    /// commit declares it. Every bench is a guard, and a bar is how much slower head may be.
+    Compared,
 }
 
 /// What the head commit declares before it is measured, merged with the file's bars and claims.

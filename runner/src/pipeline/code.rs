@@ -42,10 +42,10 @@ impl Stages<'_> {
         let prepared = self.prepared;
         let commit = prepared.commits.get(side);
         let started_at = now();
-        let built = match &self.options.stored_builds {
-            Some(stored) => self.restore(bench, side, stored.get(side)).await,
+        let source = prepared.recipes.get(side).source(commit);
+        let built = match self.stored(bench, side, &source).await? {
+            Some(stored) => self.restore(bench, side, &stored).await,
             None => {
-                let source = prepared.recipes.get(side).source(commit);
                 let vault = Arc::clone(self.recorder.records().vault());
                 bench.build(side, &source, &*vault, self.progress).await
             }

@@ -1,10 +1,12 @@
 //! The stages that need the device: gates, counters and benches.
 
 use super::stages::Stages;
+use super::window::Card;
 use crate::build::Workbench;
+use crate::machine::sensors::{MachineSensors, Watch};
 use crate::machine::{self, Holder};
 use crate::measure::Measurement;
-use crate::model::{DeviceState, Evidence, GateOutcome, Stage};
+use crate::model::{DeviceState, Evidence, GateOutcome, HeldTo, Stage};
 
 impl Stages<'_> {
     /// Gates, counters and benches, with the device to ourselves.
@@ -25,6 +27,11 @@ impl Stages<'_> {
             Ok(lock) => lock,
             Err(error) => return self.fault(Stage::Gates, None, None, &error.into()).await,
         };
+        let card = self.card().await?;
+        if self.options.calibration.is_some() {
+            self.measure_in_window(card, bench).await?;
+            return Ok(());
+        }
         self.begin(Stage::Gates, None).await?;
         let config = &self.prepared.config;
         let gates = crate::gates::run(config, bench, &mut self.recorder, self.progress).await?;
@@ -42,27 +49,67 @@ impl Stages<'_> {
                 return Ok(());
             }
         }
-        self.measure(bench).await?;
+        if !self.measure_in_window(card, bench).await? {
+            return Ok(());
+        }
         if counters_first || crate::judge::settled_by_launches(&self.evidence) {
             return Ok(());
         }
         self.take_counters(bench).await
     }
 
+    /// Measures between two looks at the machine; `false` where it is not fit to be measured on.
+    async fn measure_in_window(
+        &mut self,
+        card: Option<Card>,
+        bench: &mut Workbench,
+    ) -> anyhow::Result<bool> {
+        let Some(window) = self.open_window(card).await? else {
+            return Ok(false);
+        };
+        self.measure(bench).await?;
+        self.close_window(window).await?;
+        Ok(true)
+    }
+
     async fn measure(&mut self, bench: &mut Workbench) -> anyhow::Result<()> {
-        let config = &self.prepared.config;
+        let narrowed = self.options.calibration.as_ref();
+        let narrowed = narrowed.map(|plan| plan.narrowed(&self.prepared.config));
+        let config = narrowed.as_ref().unwrap_or(&self.prepared.config);
         self.begin(Stage::Measure, None).await?;
+        let watch = self.watch();
         let what = Measurement {
             config,
             registration: &self.prepared.registration,
             seed: self.seed,
+            launches: &self.launches,
             progress: self.progress,
+            watch: watch.as_ref(),
         };
         let benches = crate::measure::measure(&what, bench, &mut self.recorder).await?;
         let taken: usize = benches.iter().map(|bench| bench.samples.len()).sum();
         self.evidence.benches = benches;
         self.end(Stage::Measure, None, format!("{taken} samples"), true);
         Ok(())
+    }
+
+    /// Starts to watch the machine. A system without a thread to spare is measured on unwatched:
+    /// its samples have no state.
+    fn watch(&self) -> Option<Watch> {
+        let sensors = MachineSensors::open(&self.evidence.device, self.recorder.uuid());
+        let held_to = HeldTo {
+            sm_clock_mhz: self.evidence.window.locked_mhz(),
+            foreign_cpu: self.prepared.config.machine.max_foreign_cpu,
+        };
+        match Watch::start(Box::new(sensors), held_to) {
+            Ok(watch) => Some(watch),
+            Err(error) => {
+                self.progress.note(format!(
+                    "the machine is not watched while measuring: {error}"
+                ));
+                None
+            }
+        }
     }
 }
 

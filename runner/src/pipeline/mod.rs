@@ -4,15 +4,22 @@
 //! verdict is settled. What a verdict means is decided in [`crate::judge`], how things are done
 //! in the modules called here.
 
+mod calibrate;
 mod code;
+mod comparison;
 mod counters;
 mod device;
+mod expect;
 mod interrupted;
+mod launches;
 mod prepare;
 mod profile;
 mod runtime;
 mod stages;
+mod stored;
+mod window;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -21,9 +28,12 @@ use crate::cli::Dirs;
 use crate::config::Toolchain;
 use crate::model::{CommitInfo, DeviceState, PerSide, Side};
 use crate::progress::Progress;
-use crate::record::{CommitPack, Records, RunId, RunStart};
+use crate::record::{AnchorSeries, CommitPack, Records, RunId, RunStart};
 use crate::{machine, toolchain};
 
+pub use crate::record::Confirms;
+pub use calibrate::{CalibrationPlan, CalibrationRequest, CalibrationRun, calibrate};
+pub use comparison::{Compared, compared, config_of, measured_alone};
 pub use counters::claims_with;
 pub use prepare::{Prepared, Recipe, prepare};
 pub use profile::{Profiling, profile};
@@ -56,10 +66,27 @@ pub struct Options {
     pub measure_anyway: bool,
     /// The run that is repeated.
     pub replay_of: Option<RunId>,
+    /// What the run is for.
+    pub purpose: db::Purpose,
+    /// What a calibration measures; `None` for any other run.
+    pub calibration: Option<CalibrationPlan>,
+    /// The timed runs that the repeated run's benches had, where the config does not give them.
+    pub inner: BTreeMap<String, u32>,
+    /// What the run is declared to confirm.
+    pub confirms: Option<Confirms>,
     /// Build both sides again, also where they are in the cache.
     pub rebuild: bool,
     /// Stored builds to use instead of building.
-    pub stored_builds: Option<PerSide<crate::model::BuildEvidence>>,
+    pub stored_builds: PerSide<Option<crate::model::BuildEvidence>>,
+    /// The series of measurements against an anchor that the run is part of.
+    pub series: Option<AnchorSeries>,
+}
+
+impl Options {
+    /// Whether this is a lever that was not run before.
+    fn is_lever(&self) -> bool {
+        self.purpose == db::Purpose::Lever && self.replay_of.is_none()
+    }
 }
 
 /// Runs a lever; gives the run under which it was recorded.
@@ -81,7 +108,7 @@ pub async fn run(
 
 /// Runs what is prepared.
 pub async fn execute(
-    prepared: Prepared,
+    mut prepared: Prepared,
     options: &Options,
     records: &Records,
     dirs: &Dirs,
@@ -89,6 +116,11 @@ pub async fn execute(
 ) -> anyhow::Result<RunId> {
     prepared.check()?;
     interrupted::report(records, dirs, progress).await?;
+    let machine = machine::Environment::read();
+    let device = machine::device_state(&prepared.config, &machine);
+    if options.is_lever() && is_present(&device) {
+        expect::announce(&mut prepared, records, &machine.fingerprint, progress).await?;
+    }
     for note in &prepared.notes {
         progress.note(note.clone());
     }
@@ -96,8 +128,6 @@ pub async fn execute(
     let uuid = crate::record::new_uuid();
     let alive = interrupted::Alive::mark(dirs, &uuid)?;
     let toolchain = stages::toolchain(&prepared, &dirs.cache, progress).await;
-    let machine = machine::Environment::read();
-    let device = machine::device_state(&prepared.config, &machine);
     let process = stages::Process {
         dirs,
         uuid: &uuid,
@@ -105,6 +135,7 @@ pub async fn execute(
         device: &device,
     };
     let bench = stages::open_workbench(&prepared, options, &toolchain, &process)?;
+    let known = launches::known_launches(&prepared, options, records, &machine.fingerprint).await?;
     let start = RunStart {
         uuid: uuid.clone(),
         config: &prepared.config,
@@ -116,6 +147,9 @@ pub async fn execute(
         seed: options.seed.unwrap_or_else(rand::random),
         runner_sha256: runner.sha256.clone(),
         replay_of: options.replay_of,
+        purpose: options.purpose,
+        confirms: options.confirms.clone(),
+        series: options.series.clone(),
     };
     let recorder = records.begin(&start).await?;
     let run = recorder.run();
@@ -125,7 +159,9 @@ pub async fn execute(
         prepared: &prepared,
         options,
         seed,
+        launches: known,
         dirs,
+        runner_exe: runner.path.clone(),
         recorder,
         progress,
     };
@@ -141,6 +177,10 @@ pub async fn execute(
     let ended = ended.with_context(|| format!("recording run {run}"))?;
     if ended {
         records.end(run).await?;
+    }
+    // Base against base has no lever to judge.
+    if options.calibration.is_some() {
+        return Ok(run);
     }
     let stored = records.load(run).await?;
     records
@@ -195,7 +235,7 @@ async fn packs(
 }
 
 /// Waits for the user or the system to stop the run.
-async fn stopped() -> &'static str {
+pub(crate) async fn stopped() -> &'static str {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate()).ok();
     let mut hang_up = signal(SignalKind::hangup()).ok();

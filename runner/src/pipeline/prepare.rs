@@ -134,18 +134,16 @@ pub async fn prepare(request: &Request, cache: &Path) -> anyhow::Result<Prepared
         Some(config) => Files::given(config),
         None => Files::found(&repository, &pair, working).await?,
     };
-    let registration = crate::registration::from_commit(&commits.head.message, &files.config);
-    if !registration.errors.is_empty() {
-        bail!(
-            "the trailers of {} cannot be read, so nothing was measured or recorded:\n  {}\ncorrect \
-             them, for example with `git commit --amend`, and run again",
-            pair.head.short(),
-            registration.errors.join("\n  ")
-        );
-    }
     let mut notes = files.notes;
     notes.extend(uncommitted(&repository, request).await);
-    notes.extend(earlier_trailers(&repository, &pair, &files.config).await);
+    // What compares commits as they are asks nothing of what they declare.
+    let registration = match request.options.purpose {
+        db::Purpose::Anchor | db::Purpose::Bisect => Registration::default(),
+        _ => {
+            notes.extend(earlier_trailers(&repository, &pair, &files.config).await);
+            declared(&commits.head, &files.config)?
+        }
+    };
     Ok(Prepared {
         repository,
         commits,
@@ -154,6 +152,20 @@ pub async fn prepare(request: &Request, cache: &Path) -> anyhow::Result<Prepared
         registration,
         notes,
     })
+}
+
+/// What head declares.
+fn declared(head: &CommitInfo, config: &Config) -> anyhow::Result<Registration> {
+    let registration = crate::registration::from_commit(&head.message, config);
+    if !registration.errors.is_empty() {
+        bail!(
+            "the trailers of {} cannot be read, so nothing was measured or recorded:\n  {}\ncorrect \
+             them, for example with `git commit --amend`, and run again",
+            head.sha.short(),
+            registration.errors.join("\n  ")
+        );
+    }
+    Ok(registration)
 }
 
 /// Says that the checkout is not what is measured.
@@ -200,7 +212,7 @@ async fn earlier_trailers(
 }
 
 /// The file in the user's checkout, for campaigns that have not committed it yet.
-fn working_config(repository: &Repository) -> Option<Result<Config, config::LoadError>> {
+pub(super) fn working_config(repository: &Repository) -> Option<Result<Config, config::LoadError>> {
     let path = repository.root()?.join(config::FILE_NAME);
     path.is_file().then(|| Config::from_file(&path))
 }
@@ -279,7 +291,7 @@ impl Files {
     }
 }
 
-fn recipe(config: &Config) -> Recipe {
+pub(super) fn recipe(config: &Config) -> Recipe {
     Recipe {
         build: config.build.clone(),
         toolchain: config.toolchain.clone(),
@@ -295,7 +307,7 @@ fn differ_in_measuring(base: &Config, head: &Config) -> bool {
     measuring(base) != measuring(head)
 }
 
-async fn committed(
+pub(super) async fn committed(
     repository: &Repository,
     sha: &Sha,
     side: Side,

@@ -1,11 +1,11 @@
 //! The stages of a run.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{Options, OwnProgram, Prepared, is_present};
 use crate::build::{BuildError, Workbench, WorkbenchPlan};
 use crate::cli::Dirs;
-use crate::model::{DeviceState, Evidence, Failure, Fault, PerSide, Side, Stage};
+use crate::model::{DeviceState, Evidence, Failure, Fault, PerSide, RoundKind, Side, Stage};
 use crate::progress::{Event, Progress};
 use crate::record::Recorder;
 use crate::toolchain::{self, Toolchain, ToolchainError};
@@ -16,7 +16,9 @@ pub(super) struct Stages<'a> {
     pub(super) prepared: &'a Prepared,
     pub(super) options: &'a Options,
     pub(super) seed: u64,
+    pub(super) launches: crate::measure::KnownLaunches,
     pub(super) dirs: &'a Dirs,
+    pub(super) runner_exe: PathBuf,
     pub(super) recorder: Recorder,
     pub(super) progress: &'a Progress,
 }
@@ -48,6 +50,7 @@ pub(super) fn first_evidence(prepared: &Prepared, device: DeviceState) -> Eviden
         device,
         benches: Vec::new(),
         counters: Vec::new(),
+        window: crate::model::Window::default(),
         faults: Vec::new(),
         notes: prepared.notes.clone(),
         interrupted: false,
@@ -139,11 +142,16 @@ impl Stages<'_> {
             }
             None => return Ok(()),
         };
+        if self.options.calibration.is_some() {
+            return self.against_itself(&mut bench, &toolchain).await;
+        }
         let Some(reports) = self.build_both(&mut bench, &toolchain).await? else {
             return Ok(());
         };
         self.compare(reports).await?;
-        self.look_at_revert(&mut bench, &toolchain).await?;
+        if self.evidence.registration.kind != RoundKind::Compared {
+            self.look_at_revert(&mut bench, &toolchain).await?;
+        }
         self.evaluate_claims().await?;
         if self.is_settled() || !is_present(&self.evidence.device) {
             return Ok(());

@@ -16,7 +16,7 @@ pub use environment::{EnvPlan, RUN_VARIABLE, effective_env, effective_env_from, 
 pub use harness::JsonLines;
 pub use private::{PrivateDir, remove_tree};
 pub use run::{io_failure, now, run};
-pub use sweep::{Swept, sweep};
+pub use sweep::{Swept, is_marked, sweep};
 
 use std::collections::BTreeMap;
 use std::future::Future;

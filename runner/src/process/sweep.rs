@@ -33,6 +33,13 @@ pub fn sweep(run_id: &str) -> Vec<Swept> {
     sweep_marked(RUN_VARIABLE, run_id)
 }
 
+/// Whether a process carries the mark of the run `run_id`.
+pub fn is_marked(pid: u32, run_id: &str) -> bool {
+    let entry = format!("{RUN_VARIABLE}={run_id}");
+    std::fs::read(format!("/proc/{pid}/environ"))
+        .is_ok_and(|environ| environ.split(|b| *b == 0).any(|e| e == entry.as_bytes()))
+}
+
 /// Kills every process with `name=value` in the environment it was started with.
 pub(super) fn sweep_marked(name: &str, value: &str) -> Vec<Swept> {
     let mut swept: Vec<Swept> = Vec::new();

@@ -1,7 +1,7 @@
 //! What is stored before the first sample: the commits, the effective config, the registration,
 //! the machine, the seed. From here on none of it can be changed.
 
-use super::{Recorder, Records, Result, RunId, now};
+use super::{AnchorSeries, Recorder, Records, Result, RunId, now};
 use crate::config::Config;
 use crate::model::{ArtifactHash, CommitInfo, PerSide, Registration, Sha};
 
@@ -28,6 +28,21 @@ pub struct RunStart<'a> {
     pub runner_sha256: String,
     /// The run that is repeated.
     pub replay_of: Option<RunId>,
+    /// What the run is for.
+    pub purpose: db::Purpose,
+    /// What the run is declared to confirm.
+    pub confirms: Option<Confirms>,
+    /// The series of measurements against an anchor that it is part of.
+    pub series: Option<AnchorSeries>,
+}
+
+/// The flaky verdict that a run is declared to replace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Confirms {
+    /// The run that gave it.
+    pub run: RunId,
+    /// In what way it is flaky.
+    pub reason: String,
 }
 
 /// A commit as it is kept in the artefact store.
@@ -78,8 +93,21 @@ impl Records {
             runner_sha256: start.runner_sha256.clone(),
             started_at: at,
             replay_of: start.replay_of,
+            purpose: start.purpose,
         };
         let run = db::run_insert(&mut tx, &new).await?;
+        if let Some(confirms) = &start.confirms {
+            let declared = db::Confirmation {
+                confirms: confirms.run,
+                at,
+                reason: confirms.reason.clone(),
+            };
+            db::confirmation_insert(&mut tx, run, &declared).await?;
+        }
+        if let Some(series) = &start.series {
+            let passed = super::convert::json(&series.passed);
+            db::anchor_run_insert(&mut tx, run, series.anchor, &passed).await?;
+        }
         tx.commit().await?;
         Ok(Recorder::new(
             self.clone(),

@@ -29,6 +29,9 @@ fn environment_facts(machine: &Environment) -> Facts {
                 gpu.name, gpu.sm_count, gpu.uuid
             ),
         );
+        if let Some(card) = gpu.card.as_ref().map(crate::machine::Card::words) {
+            add(&format!("card {}", gpu.index), card);
+        }
     }
     if let Some(reason) = &machine.no_gpu {
         add("device", format!("none: {reason}"));

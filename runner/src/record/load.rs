@@ -6,8 +6,9 @@ use super::convert::parse;
 use super::{RecordError, Records, Result, RunId};
 use crate::model::{
     ArtifactHash, BenchEvidence, BuildEvidence, ClaimEvidence, ClaimOutcome, CodeEvidence,
-    CommitInfo, Decision, DecisionAction, DeviceState, Evidence, Fault, GateEvidence, GateOutcome,
-    Judgement, KernelOccupancy, OutputFile, PastEstimate, PerSide, Sample, Sha, Side, UnixMillis,
+    CommitInfo, Decision, DecisionAction, DeviceState, Evidence, Facts, Fault, GateEvidence,
+    GateOutcome, Judgement, KernelOccupancy, OutputFile, PastEstimate, PerSide, Sample, Sha, Side,
+    UnixMillis,
 };
 
 /// How many earlier windows of a bench are looked at.
@@ -32,6 +33,8 @@ pub struct StoredRun {
     pub machine: serde_json::Value,
     /// The toolchain; null for a campaign without one.
     pub toolchain: serde_json::Value,
+    /// The run that it was declared to confirm.
+    pub confirms: Option<RunId>,
     /// The sides' recipes, as stored with their builds.
     pub recipes: PerSide<Option<String>>,
 }
@@ -90,6 +93,7 @@ impl Records {
                 .await?
                 .unwrap_or_else(unknown_device),
             benches: load_benches(conn, &row, base_key.as_deref()).await?,
+            window: super::window::load(conn, &row).await?,
             faults: load_faults(conn, id).await?,
             notes: load_notes(conn, id).await?,
             interrupted: row.state == db::RunState::Interrupted,
@@ -113,7 +117,9 @@ impl Records {
                 .and_then(|s| serde_json::from_str(&s.json).ok())
                 .unwrap_or_default()
         };
+        let confirms = db::confirmation_get(conn, id).await?.map(|c| c.confirms);
         Ok(StoredRun {
+            confirms,
             corrections: db::corrections_by_run(conn, id).await?,
             imports: db::bundle::imports_by_run(conn, id).await?,
             absent_original: db::bundle::absent_original(conn, id).await?,
@@ -188,7 +194,7 @@ impl Records {
     }
 }
 
-fn build_evidence(
+pub(super) fn build_evidence(
     run: RunId,
     build: &db::Build,
     outputs: Vec<db::BuildOutput>,
@@ -223,7 +229,7 @@ fn unknown_device() -> DeviceState {
     }
 }
 
-async fn document<T: serde::de::DeserializeOwned>(
+pub(super) async fn document<T: serde::de::DeserializeOwned>(
     conn: &mut db::Conn,
     run: RunId,
     name: &'static str,
@@ -340,16 +346,27 @@ async fn load_benches(
     base_key: Option<&str>,
 ) -> Result<Vec<BenchEvidence>> {
     let mut benches: Vec<BenchEvidence> = Vec::new();
-    for row in db::samples_by_run(conn, run.id).await? {
-        let sample = sample(run.id, row)?;
+    let mut states = db::sample_states_by_run(conn, run.id).await?;
+    let mut facts = super::facts::by_sample(conn, run.id).await?;
+    for (seq, row) in (0i64..).zip(db::samples_by_run(conn, run.id).await?) {
+        let mut sample = sample(run.id, row, facts.remove(&seq).unwrap_or_default())?;
+        if let Some(state) = states.remove(&seq) {
+            sample.state = Some(parse(run.id, "machine state", &state)?);
+        }
         match benches.iter_mut().find(|bench| bench.bench == sample.bench) {
             Some(bench) => bench.samples.push(sample),
             None => benches.push(BenchEvidence {
                 bench: sample.bench.clone(),
                 samples: vec![sample],
+                plan: None,
                 base_history: Vec::new(),
                 past_estimates: Vec::new(),
             }),
+        }
+    }
+    for row in db::bench_plans_by_run(conn, run.id).await? {
+        if let Some(bench) = benches.iter_mut().find(|bench| bench.bench == row.bench) {
+            bench.plan = Some(parse(run.id, "bench plan", &row.json)?);
         }
     }
     for bench in &mut benches {
@@ -361,7 +378,7 @@ async fn load_benches(
     Ok(benches)
 }
 
-fn sample(run: RunId, row: db::Sample) -> Result<Sample> {
+fn sample(run: RunId, row: db::Sample, facts: Facts) -> Result<Sample> {
     Ok(Sample {
         side: word(run, "side", &row.side)?,
         role: word(run, "sample role", &row.role)?,
@@ -371,13 +388,16 @@ fn sample(run: RunId, row: db::Sample) -> Result<Sample> {
         attempt: row.attempt,
         started_at: UnixMillis(row.started_at),
         wall_ms: row.wall_ms,
+        answer_ms: row.answer_ms,
         value: row.value,
         inner: parse(run, "inner values", &row.inner_json)?,
+        facts,
         failure: match &row.failure_json {
             Some(text) => Some(parse(run, "sample failure", text)?),
             None => None,
         },
         log: row.log_artifact.map(ArtifactHash),
+        state: None,
     })
 }
 

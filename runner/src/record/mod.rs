@@ -5,28 +5,35 @@
 //! This module decides nothing: no verdict, no statistics, no commands.
 
 mod after;
+mod anchors;
+mod attempts;
 mod begin;
 mod convert;
 mod counters;
 mod describe;
+mod facts;
 mod find;
 mod load;
+mod noise;
 mod origin;
 mod present;
 mod recorder;
 mod table;
 mod vault;
+mod window;
 
 use std::path::Path;
 use std::sync::Arc;
 
 pub use after::{CorrectionRequest, FIGURES};
-pub use begin::{CommitPack, RunStart, fingerprinted, new_uuid};
+pub use anchors::{AnchorPin, AnchorSeries};
+pub use begin::{CommitPack, Confirms, RunStart, fingerprinted, new_uuid};
 pub use db::{MatchedBy, RunId};
 pub(crate) use describe::facts;
 pub use find::{Reference, Resolved};
 pub use load::StoredRun;
 pub use present::Presentable;
+pub(crate) use present::run_document;
 pub use recorder::{BuildRecord, Inspected, Recorder};
 pub use table::TableRow;
 pub use vault::Vault;
@@ -64,6 +71,14 @@ pub enum RecordError {
         run: RunId,
         /// The field.
         field: String,
+        /// Why.
+        why: String,
+    },
+    /// A verdict that is not to be measured again.
+    #[error("run {run} cannot be confirmed: {why}")]
+    CannotConfirm {
+        /// The run.
+        run: RunId,
         /// Why.
         why: String,
     },

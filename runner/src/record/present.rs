@@ -3,7 +3,8 @@
 use super::{Records, Result, RunId, StoredRun};
 use crate::model::{ArtifactHash, Judgement, Side, UnixMillis};
 use crate::render::{
-    CorrectionNote, LeverInput, LeverView, LogExcerpt, RoundRow, Shown, lever_view, shown,
+    CorrectionNote, LeverInput, LeverView, LogExcerpt, Registered, RoundRow, Shown, lever_view,
+    shown, standing_verdict,
 };
 
 /// The most of a log that is shown, bytes.
@@ -46,6 +47,12 @@ impl Presentable {
             started_at: UnixMillis(self.stored.row.started_at),
             registered_at: UnixMillis(self.stored.row.registered_at),
             registration_sha256: &self.stored.row.registration_sha256,
+            registered: Registered::new(
+                &self.stored.evidence.commits,
+                &self.stored.row.config_sha256,
+                &self.stored.row.registration_sha256,
+                self.stored.confirms.map(|run| run.to_string()),
+            ),
             machine: &self.machine,
             toolchain: &self.toolchain,
             previous_rounds: &self.previous,
@@ -67,27 +74,23 @@ impl Presentable {
         lever_view(&self.input())
     }
 
+    /// The exit status: that of the attempt that stands. A later attempt at the same registration
+    /// does not turn a refusal into a permission.
+    pub fn exit_code(&self) -> u8 {
+        match standing_verdict(&self.input()) {
+            Some(verdict) if verdict != self.judgement.verdict => verdict.exit_code(),
+            _ => self.judgement.exit_code(),
+        }
+    }
+
     /// The whole record as a document for scripts.
     pub fn document(&self) -> serde_json::Value {
-        let row = &self.stored.row;
+        let view = self.view();
         serde_json::json!({
             "schema": crate::model::SCHEMA_VERSION,
             "kind": "run",
-            "run": {
-                "id": row.id,
-                "uuid": row.uuid,
-                "campaign": row.campaign,
-                "state": row.state,
-                "started_at": row.started_at,
-                "closed_at": row.closed_at,
-                "registered_at": row.registered_at,
-                "registration_sha256": row.registration_sha256,
-                "config_sha256": row.config_sha256,
-                "seed": row.seed.0.to_string(),
-                "runner_version": row.runner_version,
-                "runner_sha256": row.runner_sha256,
-                "replay_of": row.replay_of,
-            },
+            "run": run_document(&self.stored),
+            "attempt": { "number": view.attempt, "standing": view.standing },
             "judgement": self.judgement,
             "shown": self.shown(),
             "evidence": self.stored.evidence,
@@ -97,6 +100,28 @@ impl Presentable {
             "toolchain": self.stored.toolchain,
         })
     }
+}
+
+/// A run's row as scripts see it.
+pub(crate) fn run_document(stored: &StoredRun) -> serde_json::Value {
+    let row = &stored.row;
+    serde_json::json!({
+        "id": row.id,
+        "uuid": row.uuid,
+        "campaign": row.campaign,
+        "state": row.state,
+        "started_at": row.started_at,
+        "closed_at": row.closed_at,
+        "registered_at": row.registered_at,
+        "registration_sha256": row.registration_sha256,
+        "config_sha256": row.config_sha256,
+        "seed": row.seed.0.to_string(),
+        "runner_version": row.runner_version,
+        "runner_sha256": row.runner_sha256,
+        "replay_of": row.replay_of,
+        "confirms": stored.confirms,
+        "purpose": row.purpose,
+    })
 }
 
 fn correction_document(note: &CorrectionNote) -> serde_json::Value {

@@ -6,9 +6,9 @@ use super::begin::commit_row;
 use super::convert::{json, tag};
 use super::{Records, Result, RunId, now};
 use crate::model::{
-    ArtifactHash, BuildEvidence, ClaimEvidence, CodeEvidence, CommitInfo, CounterProfile,
-    DeviceState, Fault, GateEvidence, GateOutcome, Judgement, RevertEvidence, Sample, Side, Stage,
-    UnixMillis,
+    ArtifactHash, BenchPlan, BuildEvidence, ClaimEvidence, CodeEvidence, CommitInfo,
+    CounterProfile, DeviceState, Fault, GateEvidence, GateOutcome, Judgement, RevertEvidence,
+    Sample, Side, Stage, UnixMillis,
 };
 
 /// The writing end of one run's record.
@@ -252,7 +252,7 @@ impl Recorder {
         self.document("device", device).await
     }
 
-    async fn document<T: serde::Serialize>(&self, name: &str, value: &T) -> Result<()> {
+    pub(super) async fn document<T: serde::Serialize>(&self, name: &str, value: &T) -> Result<()> {
         let mut tx = self.begin().await?;
         db::run_document_insert(&mut tx, self.run, name, &json(value)).await?;
         Ok(tx.commit().await?)
@@ -285,6 +285,18 @@ impl Recorder {
         Ok(tx.commit().await?)
     }
 
+    /// Stores how a bench's samples are taken.
+    pub async fn plan(&self, bench: &str, plan: &BenchPlan) -> Result<()> {
+        let mut tx = self.begin().await?;
+        let row = db::BenchPlan {
+            bench: bench.to_owned(),
+            inner: plan.inner,
+            json: json(plan),
+        };
+        db::bench_plan_insert(&mut tx, self.run, &row).await?;
+        Ok(tx.commit().await?)
+    }
+
     /// Stores one sample.
     pub async fn sample(&self, sample: &Sample) -> Result<()> {
         let mut tx = self.begin().await?;
@@ -297,12 +309,19 @@ impl Recorder {
             attempt: sample.attempt,
             started_at: sample.started_at.0,
             wall_ms: sample.wall_ms,
+            answer_ms: sample.answer_ms,
             value: sample.value,
             inner_json: json(&sample.inner),
             failure_json: sample.failure.as_ref().map(json),
             log_artifact: sample.log.as_ref().map(|log| log.0.clone()),
         };
-        db::sample_append(&mut tx, self.run, &row).await?;
+        let seq = db::sample_append(&mut tx, self.run, &row).await?;
+        if !sample.facts.is_empty() {
+            db::sample_facts_insert(&mut tx, self.run, seq, &json(&sample.facts)).await?;
+        }
+        if let Some(state) = &sample.state {
+            db::sample_state_insert(&mut tx, self.run, seq, &json(state)).await?;
+        }
         Ok(tx.commit().await?)
     }
 }
@@ -314,6 +333,10 @@ impl crate::measure::Recorder for Recorder {
 
     async fn sample(&mut self, sample: &Sample) -> anyhow::Result<()> {
         Ok(Recorder::sample(self, sample).await?)
+    }
+
+    async fn plan(&mut self, bench: &str, plan: &BenchPlan) -> anyhow::Result<()> {
+        Ok(Recorder::plan(self, bench, plan).await?)
     }
 
     fn now(&self) -> UnixMillis {

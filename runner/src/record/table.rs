@@ -7,7 +7,7 @@ use super::{Records, Result, RunId};
 use crate::model::{
     CodeEvidence, Decision, DecisionAction, Judgement, PerSide, Registration, Sha, UnixMillis,
 };
-use crate::render::{CorrectionNote, RoundBench, RoundRow};
+use crate::render::{CorrectionNote, Registered, RoundBench, RoundRow};
 
 /// One run in a list: judged or not.
 #[derive(Debug, Clone)]
@@ -20,6 +20,8 @@ pub struct TableRow {
     pub replay_of: Option<RunId>,
     /// Whether the run that it repeats is not here: it came in a bundle.
     pub original_is_absent: bool,
+    /// What it is for.
+    pub purpose: db::Purpose,
     /// The head commit's subject.
     pub subject: String,
     /// When it began.
@@ -31,9 +33,9 @@ pub struct TableRow {
 }
 
 impl TableRow {
-    /// Whether it repeats another run, and so is no round.
-    pub fn is_replay(&self) -> bool {
-        self.replay_of.is_some() || self.original_is_absent
+    /// Whether it is a round of its campaign: a lever, and no replay of one, here or elsewhere.
+    pub fn is_round(&self) -> bool {
+        self.purpose == db::Purpose::Lever && self.replay_of.is_none() && !self.original_is_absent
     }
 
     /// The verdict that counts and what it was, or what became of a run without one.
@@ -48,6 +50,9 @@ impl TableRow {
             }
             (None, db::RunState::Open) => "in progress, or killed".to_owned(),
             (None, db::RunState::Interrupted) => "interrupted".to_owned(),
+            (None, db::RunState::Ended) if self.purpose == db::Purpose::Calibration => {
+                "calibration".to_owned()
+            }
             (None, db::RunState::Ended) => "not judged".to_owned(),
         }
     }
@@ -82,8 +87,7 @@ impl Records {
         Ok(table)
     }
 
-    /// The judged rounds of a campaign before a run and after it, oldest first; replays are no
-    /// rounds.
+    /// The judged rounds of a campaign before a run and after it, oldest first.
     pub async fn rounds_around(
         &self,
         campaign: &str,
@@ -91,8 +95,8 @@ impl Records {
     ) -> Result<(Vec<RoundRow>, Vec<RoundRow>)> {
         let mut around = (Vec::new(), Vec::new());
         for row in self.table(campaign).await? {
-            let is_replay = row.is_replay();
-            match row.round.filter(|_| !is_replay) {
+            let is_round = row.is_round();
+            match row.round.filter(|_| is_round) {
                 Some(round) if row.run < run => around.0.push(round),
                 Some(round) if row.run > run => around.1.push(round),
                 _ => {}
@@ -136,6 +140,7 @@ async fn table_row(conn: &mut db::Conn, row: db::CampaignRow) -> Result<TableRow
         state: row.state,
         replay_of: row.replay_of,
         original_is_absent: false,
+        purpose: row.purpose,
         subject: row.head_subject,
         started_at: UnixMillis(row.started_at),
         headline: row.headline,
@@ -174,8 +179,11 @@ fn round(
         date: UnixMillis(row.started_at),
         base: commit(run, "base commit", &row.base_sha)?,
         head: commit(run, "head commit", &row.head_sha)?,
+        registered: registered(row)?,
         attempt: 1,
         earlier: Vec::new(),
+        later: Vec::new(),
+        attempt_text: None,
         link: None,
         corrected: shown.corrected,
         decision: decision(row),
@@ -190,6 +198,20 @@ fn commit(run: RunId, what: &'static str, sha: &str) -> Result<Sha> {
             detail: error.to_string(),
         },
     )
+}
+
+fn registered(row: &db::CampaignRow) -> Result<Registered> {
+    let is_child = row.head_parent.as_ref() == Some(&row.base_sha);
+    Ok(Registered {
+        base_tree: commit(row.run_id, "base tree", &row.base_tree)?,
+        head_tree: commit(row.run_id, "head tree", &row.head_tree)?,
+        patch: row.head_patch_id.clone().filter(|_| is_child),
+        config: row.config_sha256.clone(),
+        registration: row.registration_sha256.clone(),
+        confirms: row.confirms.map(|run| run.to_string()),
+        samples: usize::try_from(row.samples).unwrap_or(0),
+        interrupted: row.state == db::RunState::Interrupted,
+    })
 }
 
 /// The resource deltas in a few words; they need the stored comparison only, not the reports.

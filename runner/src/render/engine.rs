@@ -17,10 +17,14 @@ const MARKDOWN: &str = "markdown";
 const PROSE_CHARS: usize = 1_500;
 
 /// Every template, by name. The extension before `.j2` decides how values are escaped.
-const TEMPLATES: [(&str, &str); 5] = [
+const TEMPLATES: [(&str, &str); 6] = [
     (
         "comment.md.j2",
         include_str!("../../../templates/comment.md.j2"),
+    ),
+    (
+        "drift.html.j2",
+        include_str!("../../../templates/drift.html.j2"),
     ),
     (
         "index.html.j2",

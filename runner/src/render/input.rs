@@ -7,6 +7,7 @@ use crate::model::{
 };
 
 use super::corrected::{Shown, ShownBench, shown};
+use super::registered::Registered;
 use super::view::{VerdictView, resource_summary};
 
 /// Everything that a comment, page or table about one run is made of.
@@ -26,6 +27,8 @@ pub struct LeverInput<'a> {
     pub registered_at: UnixMillis,
     /// The stored registration's SHA-256, hex.
     pub registration_sha256: &'a str,
+    /// What makes other runs attempts at the same thing.
+    pub registered: Registered,
     /// The machine: name and value of each fact, in the order to show.
     pub machine: &'a [(String, String)],
     /// The toolchain: each package with its version or hash.
@@ -95,10 +98,17 @@ pub struct RoundRow {
     pub base: Sha,
     /// The head commit.
     pub head: Sha,
-    /// Which attempt at its pair of commits it is, from 1; set by [`super::newest_attempts`].
+    /// What makes other runs attempts at the same thing.
+    pub registered: Registered,
+    /// Which attempt at its registration it is, from 1; set by [`super::standing_rounds`], as are
+    /// the next three.
     pub attempt: usize,
     /// The earlier attempts' run ids.
     pub earlier: Vec<String>,
+    /// The later ones'.
+    pub later: Vec<String>,
+    /// Which attempt stands, and that the code was registered before, in words.
+    pub attempt_text: Option<String>,
     /// Where the whole record is: http(s) or relative. Pages link to their own by default.
     pub link: Option<String>,
     /// Whether a figure was corrected after it was recorded.
@@ -152,8 +162,15 @@ impl RoundRow {
             date: input.started_at,
             base: evidence.commits.base.sha.clone(),
             head: evidence.commits.head.sha.clone(),
+            registered: Registered {
+                samples: evidence.benches.iter().map(|b| b.samples.len()).sum(),
+                interrupted: evidence.interrupted,
+                ..input.registered.clone()
+            },
             attempt: 1,
             earlier: Vec::new(),
+            later: Vec::new(),
+            attempt_text: None,
             link: None,
             corrected: shown.corrected,
             decision: evidence.decision.clone(),
@@ -164,11 +181,6 @@ impl RoundRow {
     pub(crate) fn verdict_view(&self) -> VerdictView {
         VerdictView::corrected(self.verdict, self.judged_verdict)
             .with_why(&self.why, self.is_verified_revert)
-    }
-
-    /// Whether both rows are about the same two commits.
-    pub fn same_pair(&self, other: &RoundRow) -> bool {
-        (&self.base, &self.head) == (&other.base, &other.head)
     }
 }
 

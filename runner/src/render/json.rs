@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::view::{CompareView, LeverView, RoundsView};
+use super::view::{CompareView, DriftView, LeverView, RoundsView};
 use crate::model::SCHEMA_VERSION;
 
 /// What a document holds.
@@ -36,9 +36,21 @@ pub fn compare_document(compare: &CompareView) -> Result<String, serde_json::Err
     document(Kind::Compare, compare)
 }
 
-/// The document of a campaign's rounds.
-pub fn campaign_document(rounds: &RoundsView) -> Result<String, serde_json::Error> {
-    document(Kind::Campaign, rounds)
+#[derive(Serialize)]
+struct Campaign<'a> {
+    #[serde(flatten)]
+    rounds: &'a RoundsView,
+    /// Where it stands against its anchor, by bench.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    drift: &'a [DriftView],
+}
+
+/// The document of a campaign: its rounds, and where it stands against its anchor.
+pub fn campaign_document(
+    rounds: &RoundsView,
+    drift: &[DriftView],
+) -> Result<String, serde_json::Error> {
+    document(Kind::Campaign, &Campaign { rounds, drift })
 }
 
 /// Any view as a document: `{"schema": 1, "kind": …, …}`, ending in a line break.

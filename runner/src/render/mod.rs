@@ -13,6 +13,7 @@ mod engine;
 pub mod input;
 pub mod json;
 pub mod pages;
+pub mod registered;
 pub mod text;
 pub mod view;
 
@@ -21,11 +22,12 @@ pub(crate) mod fixtures;
 #[cfg(test)]
 mod tests;
 
-pub use attempts::newest_attempts;
+pub use attempts::{Attempts, Confirmable, standing_rounds};
 pub use comment::{Comment, CommentOptions, comment};
 pub use corrected::{Shown, ShownBench, shown};
 pub use engine::RenderError;
 pub use input::{CorrectionNote, LeverInput, LogExcerpt, RoundBench, RoundRow};
 pub use pages::{IndexInput, index_page, lever_page};
-pub(crate) use view::counters_view;
+pub use registered::Registered;
 pub use view::{CompareView, LeverView, compare_view, lever_view};
+pub(crate) use view::{counters_view, standing_verdict};

@@ -3,12 +3,13 @@
 
 use serde::Serialize;
 
-use super::attempts::newest_attempts;
+use super::attempts::standing_rounds;
 use super::engine::{RenderError, render};
 use super::input::{LeverInput, RoundRow};
 use super::text::excerpt;
 use super::view::{
-    CommitView, LeverView, Plot, RoundView, RoundsView, VerdictView, lever_view, plot, rounds_view,
+    CommitView, DriftView, LeverView, Plot, RoundView, RoundsView, VerdictView, lever_view, plot,
+    rounds_view,
 };
 use crate::model::{DecisionAction, Role, Side, UnixMillis, Verdict};
 use crate::numbers;
@@ -28,6 +29,8 @@ pub struct IndexInput<'a> {
     pub title: &'a str,
     /// The rounds, oldest first.
     pub rounds: &'a [RoundRow],
+    /// Where it stands against its anchor; empty where nothing was measured against one.
+    pub drift: &'a [DriftView],
     /// When the page is made.
     pub generated_at: UnixMillis,
 }
@@ -47,6 +50,7 @@ struct IndexPage<'a> {
     tally: Vec<Tally>,
     latest: Option<Latest>,
     rounds: RoundsView,
+    drift: &'a [DriftView],
     count: usize,
     generated: String,
 }
@@ -130,23 +134,34 @@ pub fn index_page(input: &IndexInput<'_>) -> Result<String, RenderError> {
         tally: tally(input.rounds),
         latest: latest(&rounds),
         count: input.rounds.len(),
+        drift: input.drift,
         rounds,
         generated: numbers::time(input.generated_at),
     };
     render("index.html.j2", &page)
 }
 
+/// Rounds by verdict; verified reverts, which are book-keeping, are counted for themselves.
 fn tally(rounds: &[RoundRow]) -> Vec<Tally> {
-    let mut verdicts: Vec<Verdict> = rounds.iter().map(|r| r.verdict).collect();
-    verdicts.sort();
-    verdicts.dedup();
-    verdicts
+    let mut kinds: Vec<(Verdict, bool)> = rounds.iter().map(kind).collect();
+    kinds.sort();
+    kinds.dedup();
+    let count = |wanted| rounds.iter().filter(|row| kind(row) == wanted).count();
+    kinds
         .into_iter()
-        .map(|verdict| Tally {
-            verdict: verdict.into(),
-            count: rounds.iter().filter(|r| r.verdict == verdict).count(),
+        .map(|(verdict, is_revert)| Tally {
+            verdict: match is_revert {
+                true => VerdictView::from(verdict).with_why("verified reverts", true),
+                false => verdict.into(),
+            },
+            count: count((verdict, is_revert)),
         })
         .collect()
+}
+
+fn kind(row: &RoundRow) -> (Verdict, bool) {
+    let is_revert = row.is_verified_revert && row.verdict == Verdict::Reverted;
+    (row.verdict, is_revert)
 }
 
 fn latest(newest_first: &RoundsView) -> Option<Latest> {
@@ -182,7 +197,7 @@ fn first_errors(lever: &LeverView) -> Vec<FirstError> {
     lever.first_errors().map(error).collect()
 }
 
-/// The rounds before and after in the index' order, where each pair of commits stands once.
+/// The rounds before and after in the index' order, where each registration stands once.
 fn neighbours(input: &LeverInput<'_>) -> (Option<Neighbour>, Option<Neighbour>) {
     let own = RoundRow::from_run(input);
     let all = [
@@ -190,8 +205,9 @@ fn neighbours(input: &LeverInput<'_>) -> (Option<Neighbour>, Option<Neighbour>) 
         std::slice::from_ref(&own),
         input.later_rounds,
     ];
-    let all = newest_attempts(&all.concat());
-    let Some(at) = all.iter().position(|row| row.same_pair(&own)) else {
+    let all = standing_rounds(&all.concat());
+    let same = |row: &RoundRow| row.registered.same_registration(&own.registered);
+    let Some(at) = all.iter().position(same) else {
         return (None, None);
     };
     let neighbour = |row: &RoundRow| Neighbour {

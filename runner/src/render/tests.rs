@@ -67,6 +67,7 @@ fn index_pages() {
             campaign: "mmqr",
             title: "q4_K MMQ on GB10",
             rounds,
+            drift: &[],
             generated_at: fixtures::START,
         })
         .expect("renders");
@@ -94,6 +95,7 @@ fn lesson_30_a_correction_is_shown_everywhere_with_what_it_replaced() {
         campaign: "mmqr",
         title: "q4_K MMQ on GB10",
         rounds: std::slice::from_ref(&own),
+        drift: &[],
         generated_at: fixtures::START,
     })
     .expect("renders");
@@ -144,6 +146,7 @@ fn the_newest_landed_round_is_one_that_stays() {
             campaign: "mmqr",
             title: "q4_K MMQ on GB10",
             rounds,
+            drift: &[],
             generated_at: fixtures::START,
         })
         .expect("renders");
@@ -181,30 +184,27 @@ fn a_page_leads_to_both_neighbours_and_to_the_other_attempts() {
         "Measured again since:</strong> <a href=\"../lever/44.html\">run 44</a>, attempt 3"
     ));
     let mut next = fixture;
-    next.later.insert(
-        0,
-        RoundRow {
-            run_id: "43".to_owned(),
-            head: next.evidence.commits.base.sha.clone(),
-            ..next.previous[0].clone()
-        },
-    );
+    let other = |id: &str, registration: &str, row: &RoundRow| {
+        let mut row = row.clone();
+        row.run_id = id.to_owned();
+        row.registered.registration = registration.to_owned();
+        row
+    };
+    let row = other("43", "another", &next.previous[0]);
+    next.later.insert(0, row);
     next.later.push(RoundRow {
         run_id: "45".to_owned(),
         ..next.later[0].clone()
     });
-    next.later.push(RoundRow {
-        run_id: "46".to_owned(),
-        base: next.evidence.commits.head.sha.clone(),
-        ..next.previous[0].clone()
-    });
+    let row = other("46", "a third", &next.previous[0]);
+    next.later.push(row);
     let page = lever_page(&next.input()).expect("renders");
     assert!(
         page.contains("rel=\"prev\" href=\"../lever/30.html\""),
         "{page}"
     );
     assert!(
-        page.contains("rel=\"next\" href=\"../lever/45.html\""),
+        page.contains("rel=\"next\" href=\"../lever/43.html\""),
         "{page}"
     );
     // The table of the comment has this run once, as its second attempt.
@@ -397,7 +397,7 @@ fn lesson_32_no_number_that_is_not_finite_gets_out() {
         let texts = [
             json::run_document(&lever).expect("serialises"),
             json::compare_document(&compare).expect("serialises"),
-            json::campaign_document(&lever.rounds).expect("serialises"),
+            json::campaign_document(&lever.rounds, &[]).expect("serialises"),
             comment(&lever, &CommentOptions::default())
                 .expect("renders")
                 .markdown,
@@ -482,9 +482,9 @@ fn a_huge_hostile_record_still_makes_a_comment() {
 #[test]
 fn a_long_campaign_shows_its_latest_rounds_and_counts_the_rest() {
     let mut fixture = fixtures::landed();
-    let on_base = |(i, row): (usize, RoundRow)| RoundRow {
-        base: format!("{i:040x}").parse().expect("forty digits"),
-        ..row
+    let on_base = |(i, mut row): (usize, RoundRow)| {
+        row.registered.base_tree = format!("{i:040x}").parse().expect("forty digits");
+        row
     };
     let rows = (0..50).flat_map(|_| fixtures::history());
     fixture.previous = rows.enumerate().map(on_base).collect();

@@ -45,6 +45,13 @@ pub async fn replay(
     progress: &Progress,
 ) -> anyhow::Result<Replayed> {
     let original = records.load(request.run).await?;
+    if original.row.purpose == db::Purpose::Calibration {
+        anyhow::bail!(
+            "run {} is a calibration: it measured the machine, and `runner calibrate` measures it \
+             again",
+            original.row.id
+        );
+    }
     let prepared = prepared(&original, repository, records, dirs).await?;
     let stored_builds = match request.artifacts {
         true => Some(stored_builds(&original)?),
@@ -60,8 +67,16 @@ pub async fn replay(
             .iter()
             .any(|b| !b.samples.is_empty()),
         replay_of: Some(original.row.id),
+        purpose: original.row.purpose,
+        calibration: None,
+        inner: planned(&original),
+        confirms: None,
         rebuild: stored_builds.is_none(),
-        stored_builds,
+        stored_builds: stored_builds.map_or_else(PerSide::default, |stored| PerSide {
+            base: Some(stored.base),
+            head: Some(stored.head),
+        }),
+        series: None,
     };
     let run = pipeline::execute(prepared, &options, records, dirs, progress).await?;
     let repeated = records.load(run).await?;
@@ -70,6 +85,14 @@ pub async fn replay(
     let comparison = compare(&original, &repeated, outputs);
     records.store_comparison(run, &comparison).await?;
     Ok(Replayed { run, comparison })
+}
+
+/// The timed runs that each bench's launches had.
+fn planned(original: &StoredRun) -> std::collections::BTreeMap<String, u32> {
+    let benches = original.evidence.benches.iter();
+    benches
+        .filter_map(|bench| Some((bench.bench.clone(), bench.plan.as_ref()?.inner)))
+        .collect()
 }
 
 /// What the pipeline needs, from the record.

@@ -5,12 +5,21 @@
 //! sequential protocol ([`sequential`]: looks at 6, 10, 16, 26 and 44 pairs, with its own order
 //! statistics and stopping rule) is a state machine beside [`effect()`] and [`Schedule`].
 
+mod binomial;
+pub mod change_points;
+pub mod creep;
 mod effect;
+pub mod forecast;
+pub mod inner;
+pub mod noise;
+pub mod rounds;
 mod schedule;
 pub mod sequential;
 mod signed_rank;
 pub mod simulate;
+pub mod student;
 
+pub use binomial::fair_coin;
 pub use effect::{
     effect, hodges_lehmann, log_effect, median, pair_effect, percent_of_log, walsh_averages,
 };

@@ -9,6 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 
+use super::inner::DEFAULT_INNER;
 use crate::model::{SampleRole, Side};
 
 /// The launch index of the base launch that is made after head has failed for good, to see
@@ -31,6 +32,8 @@ pub struct PlannedLaunch {
     /// A seed for harnesses that take one: the same for both halves of a pair, so that they do
     /// the same work, and another one for each pair. Below 2^32, so that any JSON reader keeps it.
     pub seed: u64,
+    /// Timed runs inside the launch, for harnesses.
+    pub inner: u32,
 }
 
 /// The launches of one bench, one after another. The same seed gives the same launches, and a
@@ -45,6 +48,8 @@ pub struct Schedule {
     places: u32,
     /// Pairs that were given out, replacements included.
     pairs: u32,
+    /// Timed runs of the launches to come.
+    inner: u32,
 }
 
 impl Schedule {
@@ -58,7 +63,13 @@ impl Schedule {
             first: Side::Base,
             places: 0,
             pairs: 0,
+            inner: DEFAULT_INNER,
         }
+    }
+
+    /// Sets how many timed runs the launches from here on have.
+    pub fn set_inner(&mut self, inner: u32) {
+        self.inner = inner;
     }
 
     /// One launch of each side that is thrown away; asked for once, before the first pair.
@@ -71,6 +82,7 @@ impl Schedule {
             pair,
             slot: 0,
             seed,
+            inner: self.inner,
         };
         [launch(0, Side::Base), launch(1, Side::Head)]
     }
@@ -104,6 +116,7 @@ impl Schedule {
             pair,
             slot,
             seed,
+            inner: self.inner,
         };
         [launch(0, self.first), launch(1, self.first.other())]
     }

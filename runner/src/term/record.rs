@@ -96,9 +96,9 @@ impl Out {
                 let lever = shorten(&r.lever, 60);
                 vec![
                     r.round.clone(),
-                    match r.attempt {
-                        1 => lever,
-                        n => format!("{lever} (attempt {n})"),
+                    match &r.attempt_text {
+                        None => lever,
+                        Some(text) => format!("{lever} ({text})"),
                     },
                     r.verdict.text(r.corrected),
                     effects.join(", "),
@@ -125,11 +125,12 @@ impl Out {
         if lever.attempts.is_empty() {
             return;
         }
-        self.title("Other runs of the same commits");
+        self.title("Other attempts at the same registration");
         for attempt in &lever.attempts {
             let verdict = attempt.verdict.text(attempt.corrected);
+            let stands = if attempt.stands { ", stands" } else { "" };
             let line = format!(
-                "attempt {}, {}: {verdict}; runner show {}",
+                "attempt {}, {}: {verdict}{stands}; runner show {}",
                 attempt.attempt, attempt.date, attempt.run_id
             );
             self.paragraph(&line, 2);

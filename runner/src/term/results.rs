@@ -17,8 +17,21 @@ impl Out {
             .as_deref()
             .map_or(String::new(), |r| format!("{r} "));
         let name = shorten(&one_line(&format!("{round}{}", lever.lever)), LEVER_CHARS);
-        self.line(&format!("{verdict}  {name}"));
-        self.paragraph(&lever.headline, 2);
+        match lever.standing.as_ref().filter(|standing| !standing.own) {
+            Some(standing) => {
+                let stands = verdict_text(&standing.verdict, self.layout);
+                self.line(&format!("{stands} stands  {name}"));
+                self.paragraph(&standing.text, 2);
+                self.paragraph(
+                    &format!("This run: {}: {}", lever.verdict.word, lever.headline),
+                    2,
+                );
+            }
+            None => {
+                self.line(&format!("{verdict}  {name}"));
+                self.paragraph(&lever.headline, 2);
+            }
+        }
         if let Some(was) = &lever.headline_was {
             self.paragraph(&format!("As judged: {was}"), 2);
         }
@@ -51,8 +64,8 @@ impl Out {
         if let Some(original) = &lever.replay_of {
             self.paragraph(&format!("A replay of run {original}."), 2);
         }
-        if lever.attempt > 1 {
-            self.paragraph(&format!("Attempt {} at these commits.", lever.attempt), 2);
+        if let Some(standing) = lever.standing.as_ref().filter(|standing| standing.own) {
+            self.paragraph(&sentence(&standing.text), 2);
         }
     }
 
@@ -346,6 +359,18 @@ impl Out {
 pub(super) fn verdict_text(verdict: &VerdictView, layout: Layout) -> String {
     let text = verdict.text(false);
     layout.toned(verdict.tone, &format!("{} {text}", verdict.symbol))
+}
+
+/// A text with a capital at its beginning and a full stop at its end.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    let first: String = chars
+        .next()
+        .map(|c| c.to_uppercase())
+        .into_iter()
+        .flatten()
+        .collect();
+    format!("{first}{}.", chars.as_str())
 }
 
 /// A figure with the one that it was before a correction.

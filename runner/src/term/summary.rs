@@ -39,6 +39,7 @@ pub fn show_summary(lever: &LeverView, layout: Layout) -> String {
     out.reasons(lever);
     out.benches(lever);
     out.missing(&lever.benches);
+    out.machines(&lever.benches);
     if let Some(delta) = &lever.delta {
         out.delta(delta, usize::MAX);
     }

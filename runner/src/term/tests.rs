@@ -21,6 +21,8 @@ fn show_and_compare() {
     b.machine[2].1 = "590.10".to_owned();
     let (a, b) = (lever_view(&a.input()), lever_view(&b.input()));
     insta::assert_snapshot!("show", show_summary(&a, Layout::plain(100)));
+    let watched = lever_view(&fixtures::watched().input());
+    insta::assert_snapshot!("show_watched", show_summary(&watched, Layout::plain(100)));
     let delta = fixtures::landed().evidence.code.map(|c| c.delta);
     let compare = compare_view(&a, &b, delta.as_ref(), &[]);
     insta::assert_snapshot!("compare", compare_summary(&compare, Layout::plain(80)));

@@ -185,3 +185,35 @@ fn a_harness_that_misbehaves_is_broken_and_gone() {
         assert_eq!(scenario.processes(), [""; 0], "{line}");
     }
 }
+
+/// Where campaign.toml gives no number of timed runs, the first run takes the default for want of
+/// anything known, a run after a calibration takes the rule, and a replay takes what was taken.
+#[test]
+fn timed_runs_are_planned_and_replayed() {
+    let scenario = scenario("SPEED = 100.0", "SPEED = 105.0");
+    let plan = |run: &crate::scenario::Run| run.at("/evidence/benches/0/plan").clone();
+    let first = scenario.run(&[]).expect_verdict("LANDED");
+    assert_eq!(plan(&first)["inner"], 8);
+    assert_eq!(plan(&first)["reason"]["from"], "default");
+
+    scenario
+        .runner(&["calibrate", "--pairs", "6"])
+        .expect_code(0);
+    let second = scenario.run(&[]).expect_verdict("LANDED");
+    let planned = plan(&second);
+    assert_eq!(planned["reason"]["from"], "rule", "{planned}");
+    assert_eq!(planned["reason"]["scatter"]["source"], "profile");
+    let samples = second.at("/evidence/benches/0/samples").clone();
+    let runs = |at: usize| samples[at]["inner"].as_array().map(Vec::len);
+    assert_eq!(runs(0), Some(8), "a throw-away has the default");
+    let inner = planned["inner"].as_u64().map(|inner| inner as usize);
+    assert_eq!(runs(2), inner);
+    assert!(samples[2]["answer_ms"].is_f64(), "{samples}");
+
+    let run = second.at("/run/id").to_string();
+    scenario.runner(&["replay", &run, "--json"]);
+    let replayed = scenario.runner(&["show", "4", "--json"]).json();
+    let again = &replayed["evidence"]["benches"][0]["plan"];
+    assert_eq!(again["inner"], planned["inner"], "{again}");
+    assert_eq!(again["reason"]["from"], "replayed");
+}

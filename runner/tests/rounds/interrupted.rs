@@ -14,7 +14,7 @@ const KILLS: u32 = 10;
 const MOMENTS: std::ops::Range<u64> = 0..1_800;
 
 /// An engine that takes its time to measure, and whose build leaves its session.
-fn slow(milliseconds: u32) -> Scenario {
+pub fn slow(milliseconds: u32) -> Scenario {
     let wait = format!("if (!strcmp(mode, \"bench\")) usleep({milliseconds} * 1000);");
     Scenario::engine_pair(
         &[
@@ -33,7 +33,7 @@ fn slow(milliseconds: u32) -> Scenario {
     )
 }
 
-fn send(signal: &str, child: &Child) {
+pub fn send(signal: &str, child: &Child) {
     let sent = Command::new("/bin/kill")
         .args([&format!("-{signal}"), &child.id().to_string()])
         .status();
@@ -56,7 +56,7 @@ fn assert_whole(scenario: &Scenario) {
     assert_eq!(said, "[('ok',)] []");
 }
 
-fn samples(scenario: &Scenario) -> u32 {
+pub fn samples(scenario: &Scenario) -> u32 {
     if !scenario.path("data/roundhouse.db").exists() {
         return 0;
     }

@@ -1,6 +1,9 @@
 //! Whole rounds: the real program on real repositories, with a real compiler and database.
 
+mod across;
+mod attempts;
 mod bundles;
+mod calibrate;
 mod counters;
 mod faults;
 mod find;
@@ -15,3 +18,4 @@ mod recorded;
 mod scenario;
 mod sequential;
 mod shown;
+mod window;

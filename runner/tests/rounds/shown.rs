@@ -158,7 +158,7 @@ fn a_lever_that_was_measured_again_stands_once_and_is_asked_about() {
         "the heading and one round: {index}"
     );
     assert!(
-        index.contains("attempt 2") && index.contains("lever/2.html"),
+        index.contains("attempt 1 of 2 stands") && index.contains("lever/1.html"),
         "{index}"
     );
     let newest = page(&scenario, "lever/2.html");
@@ -171,8 +171,8 @@ fn a_lever_that_was_measured_again_stands_once_and_is_asked_about() {
     let document: serde_json::Value =
         serde_json::from_str(&page(&scenario, "campaign.json")).expect("JSON");
     assert_eq!(
-        document["rows"][0]["earlier_attempts"],
-        serde_json::json!(["1"])
+        document["rows"][0]["later_attempts"],
+        serde_json::json!(["2"])
     );
     let list = scenario.runner(&["show"]).expect_code(0).stdout;
     assert_eq!(list.matches("LANDED").count(), 2, "none is hidden: {list}");

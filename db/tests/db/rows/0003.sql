@@ -1,4 +1,8 @@
-INSERT INTO run VALUES
+INSERT INTO run
+    (id, uuid, campaign, base_sha, head_sha, config_json, config_sha256, registration_json,
+     registration_sha256, registered_at, machine_id, toolchain_id, seed, runner_version,
+     runner_sha256, started_at, replay_of)
+VALUES
     (1, 'uuid', 'mmqr', '1111111111111111111111111111111111111111',
      '2222222222222222222222222222222222222222', '{}',
      'cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc', '{}',

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::failure::failure_text;
 use super::looks::{LookView, look_views};
+use super::machine::{MachineView, machine_view};
 use crate::model::{
     BenchEvidence, BenchJudgement, Better, Effect, Finding, Role, Sample, SampleRole, Side,
 };
@@ -48,10 +49,15 @@ pub struct BenchView {
     pub medians_was: Option<String>,
     /// The looks of the sequential protocol, as judged; empty under a fixed one.
     pub looks: Vec<LookView>,
+    /// The machine meanwhile; `None` where nobody watched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineView>,
     /// The raw numbers that count.
     pub raw: BenchNumbers,
     /// Values that are missing, with the reason.
     pub missing: Vec<MissingView>,
+    /// How the samples were taken, where a harness took them.
+    pub plan: Option<String>,
     /// Every sample in the order it was taken.
     pub samples: Vec<SampleView>,
 }
@@ -65,6 +71,8 @@ pub struct UnjudgedBench {
     pub text: String,
     /// Values that are missing, with the reason.
     pub missing: Vec<MissingView>,
+    /// How the samples were taken, where a harness took them.
+    pub plan: Option<String>,
     /// Every sample in the order it was taken.
     pub samples: Vec<SampleView>,
 }
@@ -171,12 +179,14 @@ pub(super) fn bench_view(
         bar_effect,
         coverage: as_judged.map(|e| numbers::coverage(e.coverage)),
         looks: look_views(judged),
+        machine: machine_view(taken, Some(judged)),
         range: finite.map(|e| range_text(&e)),
         positive: positive(judged.finding, judged.pairs_positive, judged.pairs),
         base_median_text: optional(shown.base_median.get()),
         head_median_text: optional(shown.head_median.get()),
         raw: raw_numbers(judged, shown),
         missing: missing_views(samples),
+        plan: taken.and_then(plan_text),
         samples: sample_views(samples),
         effect,
     }
@@ -192,6 +202,7 @@ pub(super) fn unjudged_view(taken: &BenchEvidence) -> UnjudgedBench {
             numbers::counted(launches, "launch")
         ),
         missing: missing_views(&taken.samples),
+        plan: plan_text(taken),
         samples: sample_views(&taken.samples),
     }
 }
@@ -227,6 +238,10 @@ pub(super) fn not_measured_text(benches: &[BenchView]) -> Option<String> {
 
 fn missing_views(samples: &[Sample]) -> Vec<MissingView> {
     samples.iter().filter_map(missing_view).collect()
+}
+
+fn plan_text(taken: &BenchEvidence) -> Option<String> {
+    taken.plan.as_ref().map(crate::model::BenchPlan::text)
 }
 
 fn sample_views(samples: &[Sample]) -> Vec<SampleView> {
@@ -267,6 +282,11 @@ pub(super) fn finite_effect(judged: &BenchJudgement) -> Option<Effect> {
             .iter()
             .all(|v| v.is_finite())
     })
+}
+
+/// The estimate, unless it is none.
+pub(super) fn effect_estimate(judged: &BenchJudgement) -> Option<f64> {
+    finite_effect(judged).map(|effect| effect.estimate)
 }
 
 fn range_text(effect: &Effect) -> String {

@@ -25,6 +25,7 @@ pub fn failure_text(failure: &Failure) -> String {
         Failure::NotPositive { value } => {
             format!("printed {}, which is not a positive number", value.0)
         }
+        Failure::Impossible { message } => format!("impossible: {message}"),
         Failure::OtherUnit { found } => format!("printed the unit `{found}`, not the declared one"),
         Failure::MissingOutput { pattern } => format!("did not make `{pattern}`"),
         Failure::Harness { message } => format!("harness: {message}"),

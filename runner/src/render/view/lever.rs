@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::attempts::{AttemptView, attempt, attempt_views};
+use super::attempts::{AttemptView, StandingView, attempts_of};
 use super::bench::{BenchView, UnjudgedBench, bench_view, not_measured_text, unjudged_view};
 use super::builds::{BuildView, build_views};
 use super::census::{CensusView, census_views};
@@ -22,7 +22,7 @@ use crate::model::{
     Verdict, Weight,
 };
 use crate::numbers;
-use crate::render::attempts::newest_attempts;
+use crate::render::attempts::standing_rounds;
 use crate::render::corrected::{Shown, shown};
 use crate::render::input::{LeverInput, RoundRow, lever_name};
 
@@ -77,9 +77,13 @@ pub struct LeverView {
     pub unjudged: Vec<UnjudgedBench>,
     /// Whether any bench has looks of the sequential protocol.
     pub looks: bool,
+    /// Whether the machine was watched while any bench was measured.
+    pub watched: bool,
     /// Whether the benches' figures decide nothing, because the run was not in order.
     pub figures_void: bool,
-    /// The other runs of the same two commits, oldest first.
+    /// What counts, where the registration has several attempts or the code an earlier one.
+    pub standing: Option<StandingView>,
+    /// The other attempts at the same registration, oldest first.
     pub attempts: Vec<AttemptView>,
     /// Which attempt this run is, from 1.
     pub attempt: usize,
@@ -167,6 +171,7 @@ pub fn lever_view(input: &LeverInput<'_>) -> LeverView {
     let shown = shown(judgement, input.corrections);
     let benches = bench_views(input, &shown);
     let not_measured = not_measured_text(&benches);
+    let attempts = attempts_of(input);
     LeverView {
         run_id: input.run_id.to_owned(),
         campaign: evidence.config.campaign.name.clone(),
@@ -192,11 +197,17 @@ pub fn lever_view(input: &LeverInput<'_>) -> LeverView {
         benches,
         unjudged: unjudged_views(input),
         looks: input.judgement.benches.iter().any(|b| !b.looks.is_empty()),
+        watched: input
+            .evidence
+            .benches
+            .iter()
+            .any(|bench| bench.samples.iter().any(|sample| sample.state.is_some())),
         figures_void: not_measured.is_none() && figures_are_void(shown.verdict),
         not_measured,
         headline: shown.headline,
-        attempts: attempt_views(input),
-        attempt: attempt(input),
+        standing: attempts.standing,
+        attempts: attempts.others,
+        attempt: attempts.attempt,
         replay_of: input.replay_of.clone(),
         rounds: campaign_table(input),
         delta: evidence
@@ -280,15 +291,14 @@ fn unjudged_views(input: &LeverInput<'_>) -> Vec<UnjudgedBench> {
 }
 
 fn campaign_table(input: &LeverInput<'_>) -> RoundsView {
-    let own = RoundRow::from_run(input);
     let before = match input.replay_of {
         // A replay is no attempt: what it repeats stays in the table.
         Some(_) => {
-            let mut rows = newest_attempts(input.previous_rounds);
-            rows.push(own);
+            let mut rows = standing_rounds(input.previous_rounds);
+            rows.push(RoundRow::from_run(input));
             rows
         }
-        None => newest_attempts(&[input.previous_rounds, &[own]].concat()),
+        None => standing_rounds(&[input.previous_rounds, &[RoundRow::from_run(input)]].concat()),
     };
     let earlier = before.len().saturating_sub(RECENT_ROUNDS + 1);
     RoundsView {

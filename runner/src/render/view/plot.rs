@@ -126,20 +126,28 @@ pub enum Shape {
     Missing,
 }
 
-struct Scale {
+/// A vertical scale of percentages.
+pub(super) struct Scale {
     low: f64,
     high: f64,
     step: f64,
+    /// The drawing area's top and bottom.
+    area: (f64, f64),
 }
 
 impl Scale {
-    fn y(&self, value: f64) -> f64 {
+    pub(super) fn y(&self, value: f64) -> f64 {
         let share = (value.clamp(self.low, self.high) - self.low) / (self.high - self.low);
-        HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP)
+        let (top, bottom) = self.area;
+        bottom - share * (bottom - top)
+    }
+
+    pub(super) fn ticks(&self) -> Vec<Tick> {
+        ticks(self)
     }
 }
 
-fn tenth(value: f64) -> Finite {
+pub(super) fn tenth(value: f64) -> Finite {
     Finite::new((value * 10.0).round() / 10.0)
 }
 
@@ -277,12 +285,19 @@ fn scale(effects: &[f64], judged: &BenchJudgement) -> Scale {
         .chain(interval)
         .chain(judged.bar_percent)
         .filter(|v| v.is_finite());
-    let (low, high) = shown.fold((0.0f64, 0.0f64), |(l, h), v| (l.min(v), h.max(v)));
+    scale_over(shown, TOP, HEIGHT - BOTTOM)
+}
+
+/// A scale that holds zero and these values.
+pub(super) fn scale_over(values: impl Iterator<Item = f64>, top: f64, bottom: f64) -> Scale {
+    let known = values.filter(|v| v.is_finite());
+    let (low, high) = known.fold((0.0f64, 0.0f64), |(l, h), v| (l.min(v), h.max(v)));
     let step = tick_step((high - low).max(0.5));
     Scale {
         low: ((low - 0.15 * step) / step).floor() * step,
         high: ((high + 0.15 * step) / step).ceil() * step,
         step,
+        area: (top, bottom),
     }
 }
 

@@ -58,10 +58,14 @@ pub struct RoundView {
     pub corrected: bool,
     /// The decision.
     pub decision: Option<DecisionView>,
-    /// Which attempt at its pair of commits it is, from 1.
+    /// Which attempt at its registration it is, from 1: the one that stands.
     pub attempt: usize,
     /// The run ids of the earlier ones.
     pub earlier_attempts: Vec<String>,
+    /// The run ids of the later ones, which do not count.
+    pub later_attempts: Vec<String>,
+    /// Which attempt stands, and that the code was registered before, in words.
+    pub attempt_text: Option<String>,
     /// Whether this is the run that the page or comment is about.
     pub current: bool,
 }
@@ -162,6 +166,8 @@ fn round_view(row: &RoundRow) -> RoundView {
         decision: row.decision.as_ref().map(DecisionView::from),
         attempt: row.attempt,
         earlier_attempts: row.earlier.clone(),
+        later_attempts: row.later.clone(),
+        attempt_text: row.attempt_text.clone(),
         current: false,
     }
 }

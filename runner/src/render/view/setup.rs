@@ -76,10 +76,11 @@ fn probe_text(probe: &Probe) -> String {
 }
 
 /// What matters most of a machine; `device` stands for all devices.
-pub(super) const MACHINE: [&str; 7] = [
+pub(super) const MACHINE: [&str; 8] = [
     "imported",
     "added by import",
     "device",
+    "card",
     "driver",
     "processor",
     "system",
