@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde_json::Value;
 
 use super::check::{Checked, check};
+use super::find::{find, same};
 use super::references::{Place, fill_originals, keep_waiting, note, run_of, waiting};
-use super::schema::{Described, Role, bound, describe, list, quoted, value_at};
+use super::schema::{Described, Role, bound, describe, list, quoted};
 use super::tables::Kind;
-use super::{BundleError, Result, Row, Rows, brief, logs, malformed};
+use super::{Result, Row, Rows, brief, logs, malformed};
 use crate::error::Doing as _;
 use crate::{Conn, RunId};
 
@@ -80,10 +81,10 @@ pub async fn merge(conn: &mut Conn, incoming: &Incoming<'_>) -> Result<Merged> {
 pub(super) struct Merging<'a> {
     brought: &'a BTreeSet<String>,
     /// The row ids here, by table and number in the bundle.
-    numbers: HashMap<(&'static str, i64), i64>,
+    pub(super) numbers: HashMap<(&'static str, i64), i64>,
     run: Option<RunId>,
     is_new: bool,
-    new_builds: Vec<i64>,
+    pub(super) new_builds: Vec<i64>,
     pub(super) added: BTreeMap<String, u64>,
     pub(super) notes: Vec<String>,
 }
@@ -165,72 +166,6 @@ impl Merging<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Builds: the same where all that they hold is the same.
-    async fn builds(
-        &mut self,
-        conn: &mut Conn,
-        table: &Described,
-        checked: &Checked,
-        schema: &[Described],
-    ) -> Result<()> {
-        let parts: Vec<&Described> = schema
-            .iter()
-            .filter(|part| part.kind == Kind::OfBuild)
-            .collect();
-        for row in checked.rows("build") {
-            let Some(number) = row.get("id").and_then(Value::as_i64) else {
-                return malformed("a row of build has no number");
-            };
-            let mut content = self.here(conn, table, row).await?.0;
-            content.shift_remove("id");
-            let mut known = None;
-            for candidate in find(conn, table, &content).await? {
-                self.numbers.insert(("build", number), candidate);
-                if self.holds(conn, &parts, checked, number).await? {
-                    known = Some(candidate);
-                    break;
-                }
-            }
-            if known.is_none() {
-                let here = self.insert(conn, table, row).await?;
-                self.numbers.insert(("build", number), here);
-                self.new_builds.push(here);
-                for part in &parts {
-                    for row in of_build(checked.rows(part.name), number) {
-                        self.insert(conn, part, row).await?;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether the build here that has that number now holds exactly what the bundle's holds.
-    async fn holds(
-        &self,
-        conn: &mut Conn,
-        parts: &[&Described],
-        checked: &Checked,
-        number: i64,
-    ) -> Result<bool> {
-        let here = self.numbers.get(&("build", number)).copied();
-        for part in parts {
-            let key = Row::from_iter([("build_id".to_owned(), Value::from(here))]);
-            let mut expected = 0;
-            for row in of_build(checked.rows(part.name), number) {
-                let (row, _) = self.here(conn, part, row).await?;
-                if find(conn, part, &row).await?.len() != 1 {
-                    return Ok(false);
-                }
-                expected += 1;
-            }
-            if find(conn, part, &key).await?.len() != expected {
-                return Ok(false);
-            }
-        }
-        Ok(true)
     }
 
     async fn the_run(&mut self, conn: &mut Conn, table: &Described, row: &Row) -> Result<()> {
@@ -415,75 +350,4 @@ impl Merging<'_> {
         }
         Ok(rowid)
     }
-
-    /// Remembers which builds came from elsewhere.
-    async fn mark_builds(&self, conn: &mut Conn, run: RunId) -> Result<()> {
-        for build in &self.new_builds {
-            sqlx::query!(
-                "INSERT INTO bundle_build (build_id, run_id) VALUES (?, ?)",
-                build,
-                run
-            )
-            .execute(&mut *conn)
-            .await
-            .doing("note a build that was made elsewhere")?;
-        }
-        Ok(())
-    }
-}
-
-fn of_build(rows: &[Row], number: i64) -> impl Iterator<Item = &Row> {
-    rows.iter()
-        .filter(move |row| row.get("build_id").and_then(Value::as_i64) == Some(number))
-}
-
-/// The rowids of the rows that have these values.
-async fn find(conn: &mut Conn, table: &Described, values: &Row) -> Result<Vec<i64>> {
-    let conditions: Vec<String> = values
-        .keys()
-        .map(|name| format!("{} IS ?", quoted(name)))
-        .collect();
-    let sql = format!(
-        "SELECT rowid FROM {} WHERE {} ORDER BY rowid",
-        quoted(table.name),
-        conditions.join(" AND ")
-    );
-    let rows = bound(sql, values.values())
-        .fetch_all(conn)
-        .await
-        .doing("look for a row of a bundle")?;
-    let ids: Result<Vec<Value>> = rows.iter().map(|row| value_at(row, 0)).collect();
-    Ok(ids?.iter().filter_map(Value::as_i64).collect())
-}
-
-/// Refuses a row that is here with other values.
-async fn same(conn: &mut Conn, table: &Described, rowid: i64, expected: &Row) -> Result<()> {
-    let sql = format!(
-        "SELECT {} FROM {} WHERE rowid = ?",
-        list(expected.keys().map(String::as_str)),
-        quoted(table.name)
-    );
-    let id = Value::from(rowid);
-    let row = bound(sql, [&id])
-        .fetch_one(conn)
-        .await
-        .doing("read a row to compare it")?;
-    for (at, (column, there)) in expected.iter().enumerate() {
-        let here = value_at(&row, at)?;
-        if here != *there {
-            let key = table.key.iter().filter(|name| *name != "run_id");
-            let key: Vec<String> = key
-                .filter_map(|name| Some(format!("{name} {}", brief(expected.get(name)?))))
-                .collect();
-            return Err(BundleError::Differs {
-                what: format!("{} {}", table.name, key.join(", "))
-                    .trim_end()
-                    .to_owned(),
-                column: column.clone(),
-                here: brief(&here),
-                there: brief(there),
-            });
-        }
-    }
-    Ok(())
 }

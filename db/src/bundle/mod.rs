@@ -9,7 +9,9 @@
 //! those of the schema, values are bound, and the caller's transaction is dropped where anything
 //! is refused. Nothing here reads files or judges.
 
+mod builds;
 mod check;
+mod find;
 mod gather;
 mod logs;
 mod merge;

@@ -18,6 +18,12 @@ impl Records {
                  {original}"
             )));
         }
+        if let Some(original) = stored.absent_original {
+            return Err(refuse(format!(
+                "it repeats run {original}, which is not here, and a replay has no verdict that \
+                 counts"
+            )));
+        }
         let rounds = self.rounds_of(&stored.row.campaign).await?;
         let groups = Attempts::all(&rounds);
         let own = groups
@@ -39,7 +45,7 @@ impl Records {
     /// The judged rounds of a campaign, oldest first; replays are none.
     async fn rounds_of(&self, campaign: &str) -> Result<Vec<RoundRow>> {
         let rows = self.table(campaign).await?;
-        let rounds = rows.into_iter().filter(|row| row.replay_of.is_none());
+        let rounds = rows.into_iter().filter(super::TableRow::is_round);
         Ok(rounds.filter_map(|row| row.round).collect())
     }
 }

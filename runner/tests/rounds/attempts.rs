@@ -6,7 +6,7 @@ use crate::scenario::{CAMPAIGN, ENGINE, MAKEFILE, Scenario};
 
 /// An engine whose head is as fast as the file `speed` says when it runs: the world outside the
 /// record that makes attempts differ.
-fn moody() -> Scenario {
+pub(crate) fn moody() -> Scenario {
     let scenario = Scenario::empty();
     let file = scenario.path("speed").display().to_string();
     scenario.write("engine.c", ENGINE);
@@ -28,12 +28,12 @@ fn moody() -> Scenario {
 }
 
 impl Scenario {
-    fn speed(&self, speed: &str) {
+    pub(crate) fn speed(&self, speed: &str) {
         std::fs::write(self.path("speed"), speed).expect("a file");
     }
 
     /// Run, verdict and attempt of each row of the index.
-    fn index(&self) -> serde_json::Value {
+    pub(crate) fn index(&self) -> serde_json::Value {
         let out = self.path("site").display().to_string();
         let document = self
             .runner(&["index", "--json", "--out", &out])

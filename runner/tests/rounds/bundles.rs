@@ -57,7 +57,7 @@ fn a_run_travels_whole_and_importing_it_twice_changes_nothing() {
     // Nothing was lost or changed on the way: what comes out there is what went in, byte by byte.
     let again = export(&there, "1", "again.tar.zst");
     let bytes = |path: &str| std::fs::read(path).expect("a bundle");
-    assert_eq!(bytes(&file), bytes(&again));
+    assert!(bytes(&file) == bytes(&again), "the bundles differ");
 
     there
         .runner(&["show", "1"])
@@ -284,4 +284,67 @@ fn what_contradicts_itself_is_refused_and_leaves_no_row() {
         let rows = there.database("print(sum(db.execute(f'select count(*) from {t}').fetchone()[0] for (t,) in db.execute(\"select name from sqlite_schema where type = 'table' and name <> '_sqlx_migrations'\").fetchall()))");
         assert_eq!(rows, "0", "change {n}: {change}");
     }
+}
+
+/// What other parts of the record hang on a run: its place among attempts, a calibration's
+/// profile, its machine's states.
+#[test]
+fn attempts_confirmations_and_noise_profiles_travel() {
+    let here = crate::attempts::moody();
+    here.runner(&["calibrate", "--pairs", "8", "--seed", "3"]);
+    here.run(&[]).expect_verdict("REVERTED");
+    here.speed("105.0");
+    here.run(&[]).expect_verdict("LANDED");
+    here.runner(&["confirm", "HEAD"]).expect_code(0);
+    let folder = here.path("bundles");
+    std::fs::create_dir(&folder).expect("a folder");
+    let out = folder.to_string_lossy().into_owned();
+    here.runner(&["export", "1", "2", "3", "4", "--out", &out])
+        .expect_code(0);
+    let files = std::fs::read_dir(&folder).expect("the folder").flatten();
+    let files: Vec<String> = files
+        .map(|file| file.path().to_string_lossy().into_owned())
+        .collect();
+    assert_eq!(files.len(), 4, "{files:?}");
+    let there = Scenario::empty();
+    let mut arguments = vec!["import"];
+    arguments.extend(files.iter().map(String::as_str));
+    there.runner(&arguments).expect_code(0);
+    assert_eq!(here.index(), there.index());
+    for table in [
+        "confirmation",
+        "noise_profile",
+        "bench_plan",
+        "sample_state",
+        "sample_facts",
+    ] {
+        let rows = format!("print(db.execute('select * from {table} order by 1, 2').fetchall())");
+        assert_eq!(here.database(&rows), there.database(&rows), "{table}");
+    }
+    let before = dump(&there);
+    there.runner(&arguments).expect_code(0);
+    assert_eq!(before, dump(&there));
+
+    // Without the run that it confirms, a confirmation is kept, and has no effect.
+    let alone = Scenario::empty();
+    let last = export(&here, "4", "confirmation.tar.zst");
+    import(&alone, &last)
+        .expect_code(0)
+        .expect_text("its confirmation refers to run")
+        .expect_text("it is kept and has no effect");
+    let before = dump(&alone);
+    import(&alone, &last).expect_text("nothing changed");
+    assert_eq!(before, dump(&alone));
+    // From there it goes on to where that run is, and has its effect there.
+    let again = export(&alone, "1", "again.tar.zst");
+    let third = Scenario::empty();
+    let earlier: Vec<String> = ["2", "3"]
+        .into_iter()
+        .map(|run| export(&here, run, &format!("{run}.tar.zst")))
+        .collect();
+    third
+        .runner(&["import", &again, &earlier[1], &earlier[0]])
+        .expect_code(0);
+    let declared = "print(db.execute('select run_id, confirms from confirmation').fetchall())";
+    assert_eq!(third.database(declared), "[(3, 1)]");
 }
