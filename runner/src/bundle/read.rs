@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use db::artifacts::{Store, Stored};
+use db::artifacts::{Store, StoreError, Stored};
 use db::bundle::{Row, Rows};
 use sha2::{Digest, Sha256};
 
@@ -28,11 +28,12 @@ impl Reader {
     /// Opens a bundle and reads its manifest.
     pub(super) fn open(path: &Path) -> Result<Reader> {
         let reading = |error| BundleError::io("read", path)(error);
-        let file = File::open(path).map_err(BundleError::io("open", path))?;
-        let metadata = file.metadata().map_err(reading)?;
+        // Before it is opened: opening a pipe waits for ever.
+        let metadata = std::fs::metadata(path).map_err(BundleError::io("open", path))?;
         if !metadata.is_file() {
             return damaged("it is not a plain file");
         }
+        let file = File::open(path).map_err(BundleError::io("open", path))?;
         let hashing = Hashing {
             file,
             hasher: Sha256::new(),
@@ -95,7 +96,9 @@ impl Reader {
         let name = content_name(&content.sha256);
         self.archive.expect(&name, Some(content.bytes))?;
         let limited = (&mut self.archive.inner).take(content.bytes);
-        let stored = store.put_reader(limited, &self.path).map_err(reading)?;
+        let stored = store
+            .put_reader(limited, &self.path)
+            .map_err(|error| reading(error, &self.path))?;
         if stored.bytes != content.bytes {
             return damaged(format!("it ends in {name}"));
         }
@@ -132,13 +135,10 @@ impl Reader {
 }
 
 /// A failure while content is put into the store: of the disk, or of the bundle.
-fn reading(error: db::artifacts::StoreError) -> BundleError {
-    match &error {
-        db::artifacts::StoreError::Io { doing: "read", .. } => {
-            let why = std::error::Error::source(&error).map(ToString::to_string);
-            BundleError::Damaged(why.unwrap_or_default())
-        }
-        _ => error.into(),
+fn reading(error: StoreError, bundle: &Path) -> BundleError {
+    match error {
+        StoreError::Io { path, source, .. } if path == bundle => unpacking(source),
+        other => other.into(),
     }
 }
 

@@ -49,14 +49,24 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
     for text in &args.runs {
         let found = context.find_run(&records, text).await?;
         if let Some(caveat) = found.caveat() {
-            eprintln!("note: run {} was {caveat}", found.run);
+            eprintln!("note: run {} was {caveat}", found.original);
         }
-        let (path, done) = export(&records, found.run, &out, options)
+        if found.runs.len() > 1 {
+            let others = found.runs.iter().filter(|run| **run != found.original);
+            let others: Vec<_> = others.map(ToString::to_string).collect();
+            eprintln!(
+                "note: `{text}` fits several runs; this is {}, the others are {}",
+                found.original,
+                others.join(", ")
+            );
+        }
+        let run = found.original;
+        let (path, done) = export(&records, run, &out, options)
             .await
-            .with_context(|| format!("exporting run {}", found.run))?;
+            .with_context(|| format!("exporting run {run}"))?;
         match args.json {
-            true => documents.push(document(found.run, &path, &done)),
-            false => print!("{}", line(found.run, &path, &done)),
+            true => documents.push(document(run, &path, &done)),
+            false => print!("{}", line(run, &path, &done)),
         }
     }
     if args.json {

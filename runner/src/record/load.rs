@@ -6,9 +6,8 @@ use super::convert::parse;
 use super::{RecordError, Records, Result, RunId};
 use crate::model::{
     ArtifactHash, BenchEvidence, BuildEvidence, ClaimEvidence, ClaimOutcome, CodeEvidence,
-    CommitInfo, Decision, DecisionAction, DeviceState, Evidence, Facts, Fault, GateEvidence,
-    GateOutcome, Judgement, KernelOccupancy, OutputFile, PastEstimate, PerSide, Sample, Sha, Side,
-    UnixMillis,
+    CommitInfo, Decision, DecisionAction, DeviceState, Evidence, Facts, GateEvidence, GateOutcome,
+    Judgement, KernelOccupancy, OutputFile, PastEstimate, PerSide, Sample, Sha, Side, UnixMillis,
 };
 
 /// How many earlier windows of a bench are looked at.
@@ -94,8 +93,8 @@ impl Records {
                 .unwrap_or_else(unknown_device),
             benches: load_benches(conn, &row, base_key.as_deref()).await?,
             window: super::window::load(conn, &row).await?,
-            faults: load_faults(conn, id).await?,
-            notes: load_notes(conn, id).await?,
+            faults: super::events::faults(conn, id).await?,
+            notes: super::events::notes(conn, id).await?,
             interrupted: row.state == db::RunState::Interrupted,
             decision: load_decision(conn, id).await?,
             builds: PerSide {
@@ -457,26 +456,6 @@ async fn past_estimates(
             })
         })
         .collect())
-}
-
-async fn load_faults(conn: &mut db::Conn, run: RunId) -> Result<Vec<Fault>> {
-    let events = db::events_by_run(conn, run).await?;
-    let faults = events.iter().filter(|event| event.kind == "fault");
-    faults
-        .map(|event| parse(run, "fault", &event.detail_json))
-        .collect()
-}
-
-async fn load_notes(conn: &mut db::Conn, run: RunId) -> Result<Vec<String>> {
-    #[derive(Deserialize)]
-    struct Note {
-        text: String,
-    }
-    let events = db::events_by_run(conn, run).await?;
-    let notes = events.iter().filter(|event| event.kind == "note");
-    notes
-        .map(|event| Ok(parse::<Note>(run, "note", &event.detail_json)?.text))
-        .collect()
 }
 
 async fn load_decision(conn: &mut db::Conn, run: RunId) -> Result<Option<Decision>> {

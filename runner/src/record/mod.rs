@@ -11,6 +11,7 @@ mod begin;
 mod convert;
 mod counters;
 mod describe;
+mod events;
 mod facts;
 mod find;
 mod load;

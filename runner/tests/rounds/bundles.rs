@@ -348,3 +348,30 @@ fn attempts_confirmations_and_noise_profiles_travel() {
     let declared = "print(db.execute('select run_id, confirms from confirmation').fetchall())";
     assert_eq!(third.database(declared), "[(3, 1)]");
 }
+
+/// Kernels, reports, disassembly and claims are rows and contents like all others.
+#[test]
+fn compiled_kernels_travel() {
+    let claims = "Claim: spills scale == 0\nClaim: unchanged scale\n";
+    let here = crate::recorded::with_kernel(&[crate::recorded::FASTER], claims);
+    here.run(&[]).expect_verdict("INCONCLUSIVE");
+    let land = ["decide", "1", "--land", "--reason", "free", "--by", "P"];
+    here.runner(&land).expect_code(0);
+    let there = Scenario::empty();
+    let file = export(&here, "1", "a.tar.zst");
+    import(&there, &file)
+        .expect_code(0)
+        .expect_text("judged again from its evidence: the same");
+    let again = export(&there, "1", "again.tar.zst");
+    let bytes = |path: &str| std::fs::read(path).expect("a bundle");
+    assert!(bytes(&file) == bytes(&again), "the bundles differ");
+    for table in ["kernel", "build_listing", "claim", "decision"] {
+        let rows = format!("print(db.execute('select count(*) from {table}').fetchone()[0])");
+        assert_ne!(there.database(&rows), "0", "{table}");
+        assert_eq!(here.database(&rows), there.database(&rows), "{table}");
+    }
+    there
+        .runner(&["show", "1"])
+        .expect_code(0)
+        .expect_text("LANDED (sub-bar)");
+}

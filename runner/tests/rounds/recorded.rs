@@ -4,11 +4,11 @@ use std::process::Command;
 
 use crate::scenario::Scenario;
 
-const FASTER: (&str, &str, &str) = ("engine.c", "SPEED 100.0", "SPEED 105.0");
+pub(crate) const FASTER: (&str, &str, &str) = ("engine.c", "SPEED 100.0", "SPEED 105.0");
 const SLOWER: (&str, &str, &str) = ("engine.c", "SPEED 105.0", "SPEED 95.0");
 
 /// The engine with a kernel beside it, which the claims are about; everything runs on the CPU.
-fn with_kernel(head_edits: &[(&str, &str, &str)], trailers: &str) -> Scenario {
+pub(crate) fn with_kernel(head_edits: &[(&str, &str, &str)], trailers: &str) -> Scenario {
     let scenario = Scenario::engine();
     scenario.write(
         "kernel.cu",
