@@ -248,3 +248,70 @@ async fn what_is_known_here_otherwise_is_named() {
         assert!(refused.contains("nothing was imported"), "{refused}");
     }
 }
+
+/// Every column of every table that the bundle has, with values that nobody would write.
+#[tokio::test]
+async fn no_value_anywhere_does_harm() {
+    let (from, run) = world_with_run().await;
+    let bundle = gathered(&from, run).await;
+    let to = World::new().await;
+    let mut tried = 0;
+    for (at, table) in bundle.tables.iter().enumerate() {
+        for column in table.rows[0].keys() {
+            let long = "x".repeat(100_000);
+            let of_no_type = [json!(true), json!([1]), json!({"a": 1}), json!(1u64 << 63)];
+            let others = [
+                json!(null),
+                json!(-1),
+                json!(i64::MAX),
+                json!(1e308),
+                json!(""),
+                json!("a\u{0}b"),
+                json!("'; DROP TABLE run; --"),
+                json!(long),
+            ];
+            for (n, value) in of_no_type.iter().chain(&others).enumerate() {
+                let mut tables = bundle.tables.clone();
+                tables[at].rows[0].insert(column.clone(), value.clone());
+                let changed = Bundle {
+                    tables,
+                    contents: bundle.contents.clone(),
+                };
+                let refused = unkept(&to, &changed).await.is_err();
+                let fits_real = column.ends_with("_ms") || column == "value";
+                assert!(
+                    refused || n >= of_no_type.len() || (n == 3 && fits_real),
+                    "{}.{column} took {value}",
+                    table.table
+                );
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 500, "{tried}");
+    let mut conn = to.db.read().await.unwrap();
+    let runs: i64 = sqlx::query_scalar("SELECT count(*) FROM run")
+        .fetch_one(&mut *conn)
+        .await
+        .unwrap();
+    assert_eq!(runs, 0);
+    drop(conn);
+    assert!(to.db.integrity_check().await.unwrap().is_empty());
+    merged(&to, &bundle).await.unwrap();
+}
+
+/// A merge whose transaction is dropped.
+async fn unkept(world: &World, bundle: &Bundle) -> Result<(), BundleError> {
+    let mut tx = world.db.write().await.unwrap();
+    for sha256 in &bundle.contents {
+        db::bundle::artifact_absent(&mut tx, sha256, 1, 1)
+            .await
+            .unwrap();
+    }
+    let incoming = Incoming {
+        tables: &bundle.tables,
+        brought: &BTreeSet::new(),
+        left_out: &bundle.contents,
+    };
+    db::bundle::merge(&mut tx, &incoming).await.map(drop)
+}

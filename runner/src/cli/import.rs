@@ -65,7 +65,12 @@ fn text(done: &Imported) -> String {
     let run = done.run;
     let mut out = match (&done.judged, done.is_new) {
         (None, _) => format!("run {run} was here already: nothing changed\n"),
-        (Some(_), true) => format!("run {run} is new here: campaign {}\n", done.campaign),
+        (Some(_), true) => {
+            format!(
+                "run {run} is new here: campaign {}\n",
+                one_line(&done.campaign)
+            )
+        }
         (Some(_), false) => {
             let added: Vec<String> = done
                 .added
