@@ -1,6 +1,6 @@
 //! A run's rows as they travel between databases: gathered for a bundle, and merged from one.
 //!
-//! [`tables`] says once which tables travel; everything else about them (columns, types, keys,
+//! [`TABLES`] says once which tables travel; everything else about them (columns, types, keys,
 //! references) is read from the schema. Rows are JSON objects by column name. Row ids are local to
 //! a database, so they are numbered anew: runs are named by uuid, machines and toolchains by
 //! fingerprint, commits and artefacts by hash, builds by everything that they hold.

@@ -15,9 +15,9 @@ pub(super) const VERSION: i64 = 1;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// [`FORMAT`].
+    /// `roundhouse-bundle`.
     pub format: String,
-    /// [`VERSION`].
+    /// Of the container and the manifest: 1.
     pub version: i64,
     /// The schema of the database that it was written from.
     pub schema: i64,
