@@ -36,9 +36,9 @@ mod tests {
             String::new(),
         ];
         assert_eq!(
-            wrapped(&lines, Layout::plain(30)),
-            "  A/A: no effect after 10\n       pairs, as it should be\n\
-             a label that is longer than\nthat: and its text\n\n"
+            wrapped(&lines, Layout::plain(40)),
+            "  A/A: no effect after 10 pairs, as it\n       should be\n\
+             a label that is longer than that: and\nits text\n\n"
         );
     }
 }
