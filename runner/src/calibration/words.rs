@@ -185,11 +185,19 @@ fn drift_words(drift: &Drift, pairs: usize) -> String {
     );
     match drift.series {
         Some(series) => format!(
-            "{} with phi {:.2} from sample to sample, both rough after {pairs} pairs ({correlation})",
+            "{} with phi {} from sample to sample, both rough after {pairs} pairs ({correlation})",
             about(series.sd),
-            series.phi
+            phi(series.phi)
         ),
         None => format!("not told from scatter by {pairs} pairs ({correlation})"),
+    }
+}
+
+/// What a sample hands to the next; never all of it.
+fn phi(phi: f64) -> String {
+    match phi {
+        p if p > 0.99 => "over 0.99".to_owned(),
+        p => format!("{p:.2}"),
     }
 }
 

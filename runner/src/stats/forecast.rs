@@ -5,7 +5,7 @@
 use serde::Serialize;
 
 use super::sequential::{Question, log_percent};
-use super::simulate::{Cell, Noise, Tally, tallies};
+use super::simulate::{Cell, Noise, Tally, tallies, tally};
 
 /// Campaigns to simulate for each figure: the standard error of a share is at most 1.6 %, of a
 /// mean number of pairs some .4.
@@ -68,8 +68,7 @@ impl Forecast {
 /// The pairs that a bench takes on average which only must not get slower, and does not.
 pub fn guard_pairs(noise: Noise, m0: f64) -> f64 {
     let cell = cell(noise, Question::Regression, 0.0, m0);
-    let tally = tallies(&[cell], CAMPAIGNS, SEED);
-    tally.first().map_or(0.0, Tally::mean_pairs)
+    tally(&cell, CAMPAIGNS, SEED).mean_pairs()
 }
 
 fn both(noise: Noise, bar: Option<f64>, effect: f64, m0: f64) -> [Tally; 2] {
@@ -85,7 +84,10 @@ fn supported(noise: Noise, above: f64, m0: f64) -> Option<(f64, f64)> {
     BARS.into_iter()
         .filter(|bar| *bar > above)
         .map(|bar| {
-            let [at_bar, _] = both(noise, Some(bar), bar, m0);
+            let question = Question::Improvement {
+                bar: Some(log_percent(bar)),
+            };
+            let at_bar = tally(&cell(noise, question, bar, m0), CAMPAIGNS, SEED);
             (bar, found(&at_bar))
         })
         .find(|(_, found)| *found >= WANTED)
