@@ -924,7 +924,7 @@ fn the_machine_is_read_and_left_out_where_it_says_nothing() {
     );
     let machine = good(&with(
         "[machine]\nlock_clocks = true\nsm_clock = 1500\ndrain_s = 0\ndrain_cpu = 0.5\n\
-         canary = false\ncanary_since = \"2026-12-01\"\n",
+         canary = false\ncanary_since = \"2026-12-01\"\nmax_foreign_cpu = 0.25\n",
     ))
     .machine;
     assert_eq!(
@@ -936,7 +936,11 @@ fn the_machine_is_read_and_left_out_where_it_says_nothing() {
             drain_cpu: Some(0.5),
             canary: Some(false),
             canary_since: Some(crate::model::UnixMillis(1_796_083_200_000)),
+<<<<<<< HEAD
             max_foreign_cpu: None,
+=======
+            max_foreign_cpu: Some(0.25),
+>>>>>>> wt-mach
         }
     );
     for (text, marked, message) in [
@@ -947,6 +951,7 @@ fn the_machine_is_read_and_left_out_where_it_says_nothing() {
             "not a date",
         ),
         ("drain_s = 3601", "3601", "drained device"),
+        ("max_foreign_cpu = -1", "-1", "0 or above"),
         ("lock_clocks = 1", "1", "`true` or `false`"),
         ("lock_clock = true", "lock_clock", "lock_clocks"),
     ] {

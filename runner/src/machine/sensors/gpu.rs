@@ -132,7 +132,7 @@ impl GpuSensors {
 fn clocks(asking: &mut Asking<'_>) -> GpuReading {
     let mut clock = |name: &str, doing: &'static str, clock: Clock| {
         asking.ask(name, |gpu| {
-            gpu.ask(doing, |device| device.clock_info(clock.clone()))
+            gpu.ask(doing, |device| device.clock_info(clock))
         })
     };
     GpuReading {
