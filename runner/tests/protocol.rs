@@ -207,8 +207,14 @@ fn confirming_what_was_left_open_lands_hardly_more_by_mistake() {
         let (lands, open) = (tally.share(tally.landed), tally.share(tally.open));
         let added = open * lands;
         // Few true nulls are left open, and of those as few land as of all.
-        assert!(open < 0.05, "sigma {sigma}: {open} of true nulls are left open");
-        assert!(added < 0.0005, "sigma {sigma}: {added} land by a confirmation");
+        assert!(
+            open < 0.05,
+            "sigma {sigma}: {open} of true nulls are left open"
+        );
+        assert!(
+            added < 0.0005,
+            "sigma {sigma}: {added} land by a confirmation"
+        );
         assert!(lands + added <= ALPHA, "sigma {sigma}: {lands} + {added}");
     }
 }

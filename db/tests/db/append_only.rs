@@ -2,7 +2,8 @@
 
 use crate::world::{World, commit, event, sample};
 use db::{
-    BuildListing, Claim, Confirmation, Correction, Decision, Error, Fingerprinted, Gate, Kernel, RunArtifact,
+    BuildListing, Claim, Confirmation, Correction, Decision, Error, Fingerprinted, Gate, Kernel,
+    RunArtifact,
 };
 
 /// A database in which every table has a row.

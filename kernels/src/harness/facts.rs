@@ -27,7 +27,10 @@ pub(super) fn of_kernel(problem: &dyn Problem, request: PrefillRequest, timing: 
         work: BTreeMap::from([
             ("seed", json!(request.seed)),
             ("inputs", json!(sha256(&inputs))),
-            ("input_bytes", json!(inputs.iter().map(|i| i.len()).sum::<usize>())),
+            (
+                "input_bytes",
+                json!(inputs.iter().map(|i| i.len()).sum::<usize>()),
+            ),
             ("outputs", json!(problem.outputs())),
             ("scalars", json!(scalars.join(" "))),
         ]),

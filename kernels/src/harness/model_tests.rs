@@ -78,7 +78,10 @@ fn a_prefill_is_in_tokens_a_second() {
     assert_eq!(answer["work"]["tokens"], 20);
     let ran = answer["ran"].as_object().expect("kernels");
     let timed: u64 = ran.values().filter_map(Value::as_u64).sum();
-    assert!(timed as f64 >= 3.0 * launches, "three runs of the pass at least: {ran:?}");
+    assert!(
+        timed as f64 >= 3.0 * launches,
+        "three runs of the pass at least: {ran:?}"
+    );
     let again = talk(&mut cpu::host(), &options(), &[prefill(1)]);
     assert_eq!(again[0], *answer);
 }

@@ -146,7 +146,11 @@ fn a_sample_is_the_median_of_inner_runs_whose_output_was_verified() {
         request["seed"] = json!(seed);
         talk(Backend::Ready(&mut device), &[request]).remove(0)
     };
-    assert_eq!(of_seed(9), *answer, "the same seed, the same work and output");
+    assert_eq!(
+        of_seed(9),
+        *answer,
+        "the same seed, the same work and output"
+    );
     let other = of_seed(8);
     assert_ne!(other["work"]["inputs"], facts[0]["inputs"]);
     assert_ne!(other["output"], facts[1]);

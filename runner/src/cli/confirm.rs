@@ -60,8 +60,7 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
     };
     let live = LiveView::stderr();
     let progress = live.progress();
-    let finished =
-        pipeline::execute(prepared, &options, &records, &context.dirs, &progress).await;
+    let finished = pipeline::execute(prepared, &options, &records, &context.dirs, &progress).await;
     live.finish();
     let presentable = records.present(finished?).await?;
     if args.json {

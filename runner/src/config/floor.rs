@@ -66,7 +66,9 @@ pub(super) fn peaks(root: &Section<'_>) -> Peaks {
         return Peaks::default();
     };
     let read = |key, units: &[&str], example| {
-        section.get(key).and_then(|item| amount(item, units, example))
+        section
+            .get(key)
+            .and_then(|item| amount(item, units, example))
     };
     Peaks {
         bandwidth: read("peak_bandwidth", &BYTES_PER_S, "\"273 GB/s\""),
@@ -123,11 +125,21 @@ fn worked_out(whole: Item<'_>, parts: [Option<Item<'_>>; 3], of: &Of<'_>) -> Opt
     let peaks = of.peaks;
     let bytes = bytes.map(|item| {
         let amount = amount(item, &BYTES, "\"11.2 MB\"")?;
-        seconds(item, amount, peaks.bandwidth.as_ref(), "peak_bandwidth = \"273 GB/s\"")
+        seconds(
+            item,
+            amount,
+            peaks.bandwidth.as_ref(),
+            "peak_bandwidth = \"273 GB/s\"",
+        )
     });
     let operations = operations.map(|item| {
         let amount = amount(item, &OPERATIONS, "\"67.6 GOP\"")?;
-        seconds(item, amount, peaks.operations.as_ref(), "peak_operations = \"31 TFLOP/s\"")
+        seconds(
+            item,
+            amount,
+            peaks.operations.as_ref(),
+            "peak_operations = \"31 TFLOP/s\"",
+        )
     });
     let times: Option<Vec<(f64, String)>> = [bytes, operations].into_iter().flatten().collect();
     let slowest = times?.into_iter().max_by(|a, b| a.0.total_cmp(&b.0));
@@ -153,7 +165,10 @@ fn seconds(
 ) -> Option<(f64, String)> {
     let Some(peak) = peak else {
         item.reject(
-            format!("`{}` gives a floor only with a peak of the machine", item.key),
+            format!(
+                "`{}` gives a floor only with a peak of the machine",
+                item.key
+            ),
             format!("add `[machine]` with, for example, `{example}`"),
         );
         return None;
@@ -210,7 +225,10 @@ fn as_throughput(
     };
     let done = work.positive_or_zero()?;
     if done <= 0.0 {
-        work.reject("`work` is zero", "give what one run does, such as `work = 512`");
+        work.reject(
+            "`work` is zero",
+            "give what one run does, such as `work = 512`",
+        );
         return None;
     }
     Some(Floor {
@@ -226,7 +244,9 @@ fn amount(item: Item<'_>, units: &[&str], example: &str) -> Option<Amount> {
     let written = text.get_ref().trim();
     let value = number::scan(written).and_then(|number| {
         let rest = number.rest.trim();
-        let factor = units.iter().find_map(|unit| prefix(rest.strip_suffix(unit)?))?;
+        let factor = units
+            .iter()
+            .find_map(|unit| prefix(rest.strip_suffix(unit)?))?;
         Some(number.value * factor)
     });
     match value {

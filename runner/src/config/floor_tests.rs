@@ -25,12 +25,33 @@ fn floor(bench: &str) -> (Floor, String, Better) {
 /// A time that the work alone takes: by whichever of bytes and operations takes longer.
 #[test]
 fn a_time_has_a_floor_from_bytes_or_operations() {
-    let lower = |floor: &str, unit: &str| format!("unit = \"{unit}\"\nbetter = \"lower\"\nfloor = {floor}");
+    let lower =
+        |floor: &str, unit: &str| format!("unit = \"{unit}\"\nbetter = \"lower\"\nfloor = {floor}");
     for (text, unit, limit, how) in [
-        ("{ bytes = \"11.2 MB\" }", "us", 11.2e6 / 273e9 * 1e6, "11.2 MB at 273 GB/s"),
-        ("{ bytes = \"4 MiB\" }", "ms", 4194304.0 / 273e9 * 1e3, "4 MiB at 273 GB/s"),
-        ("{ operations = \"67.6 GOP\" }", "s", 67.6e9 / 31e12, "67.6 GOP at 31 TFLOP/s"),
-        ("{ operations = \"2,000,000,000\" }", "ns", 2e9 / 31e12 * 1e9, "2,000,000,000 at 31 TFLOP/s"),
+        (
+            "{ bytes = \"11.2 MB\" }",
+            "us",
+            11.2e6 / 273e9 * 1e6,
+            "11.2 MB at 273 GB/s",
+        ),
+        (
+            "{ bytes = \"4 MiB\" }",
+            "ms",
+            4194304.0 / 273e9 * 1e3,
+            "4 MiB at 273 GB/s",
+        ),
+        (
+            "{ operations = \"67.6 GOP\" }",
+            "s",
+            67.6e9 / 31e12,
+            "67.6 GOP at 31 TFLOP/s",
+        ),
+        (
+            "{ operations = \"2,000,000,000\" }",
+            "ns",
+            2e9 / 31e12 * 1e9,
+            "2,000,000,000 at 31 TFLOP/s",
+        ),
         (
             "{ bytes = \"11.2 MB\", operations = \"67.6 GOP\" }",
             "us",
@@ -45,7 +66,10 @@ fn a_time_has_a_floor_from_bytes_or_operations() {
         ),
     ] {
         let (floor, ..) = floor(&lower(text, unit));
-        assert!((floor.limit / limit - 1.0).abs() < 1e-12, "{text}: {floor:?}");
+        assert!(
+            (floor.limit / limit - 1.0).abs() < 1e-12,
+            "{text}: {floor:?}"
+        );
         assert_eq!(floor.how, how);
     }
 }
@@ -79,12 +103,16 @@ fn the_refusal_shows_the_arithmetic() {
 
 #[test]
 fn the_best_possible_may_be_given_itself() {
-    let (lower, ..) = floor("unit = \"us\"\nbetter = \"lower\"\nfloor = { best_possible = \"41 us\" }");
+    let (lower, ..) =
+        floor("unit = \"us\"\nbetter = \"lower\"\nfloor = { best_possible = \"41 us\" }");
     assert_eq!(lower.limit, 41.0);
     let (higher, unit, better) =
         floor("unit = \"GB/s\"\nbetter = \"higher\"\nfloor = { best_possible = \"273 GB/s\" }");
     let refused = higher.refusal(274.0, &unit, better).expect("impossible");
-    assert!(refused.contains("`best_possible` in campaign.toml"), "{refused}");
+    assert!(
+        refused.contains("`best_possible` in campaign.toml"),
+        "{refused}"
+    );
 }
 
 #[test]
@@ -93,19 +121,49 @@ fn what_gives_no_floor_says_why() {
     let higher = "unit = \"tok/s\"\nbetter = \"higher\"\n";
     let odd = "unit = \"steps\"\nbetter = \"lower\"\n";
     for (machine, bench, floor, part) in [
-        ("", lower, "{ bytes = \"1 MB\" }", "add `[machine]` with, for example, `peak_bandwidth"),
+        (
+            "",
+            lower,
+            "{ bytes = \"1 MB\" }",
+            "add `[machine]` with, for example, `peak_bandwidth",
+        ),
         ("", lower, "{ operations = \"1 G\" }", "peak_operations"),
         (PEAKS, lower, "{}", "nothing to work one out from"),
-        (PEAKS, lower, "{ bytes = \"1 MB\", work = 2 }", "higher is better"),
+        (
+            PEAKS,
+            lower,
+            "{ bytes = \"1 MB\", work = 2 }",
+            "higher is better",
+        ),
         (PEAKS, higher, "{ bytes = \"1 MB\" }", "add `work = 512`"),
-        (PEAKS, higher, "{ bytes = \"1 MB\", work = 0 }", "`work` is zero"),
+        (
+            PEAKS,
+            higher,
+            "{ bytes = \"1 MB\", work = 0 }",
+            "`work` is zero",
+        ),
         (PEAKS, odd, "{ bytes = \"1 MB\" }", "the unit is `steps`"),
         (PEAKS, lower, "{ bytes = \"0 MB\" }", "no amount above zero"),
-        (PEAKS, lower, "{ bytes = \"1 MHz\" }", "no amount above zero"),
+        (
+            PEAKS,
+            lower,
+            "{ bytes = \"1 MHz\" }",
+            "no amount above zero",
+        ),
         (PEAKS, lower, "{ best_possible = \"4 ms\" }", "`\"41 us\"`"),
-        (PEAKS, lower, "{ best_possible = \"4 us\", bytes = \"1 MB\" }", "give either"),
+        (
+            PEAKS,
+            lower,
+            "{ best_possible = \"4 us\", bytes = \"1 MB\" }",
+            "give either",
+        ),
         (PEAKS, lower, "{ byte = \"1 MB\" }", "bytes"),
-        ("peak_bandwidth = \"273 GB\"", lower, "{ best_possible = \"4 us\" }", "273 GB/s"),
+        (
+            "peak_bandwidth = \"273 GB\"",
+            lower,
+            "{ best_possible = \"4 us\" }",
+            "273 GB/s",
+        ),
     ] {
         let text = file(machine, &format!("{bench}floor = {floor}"));
         let errors = parse(&text, "campaign.toml").expect_err(floor).to_string();

@@ -17,6 +17,7 @@ pub(crate) mod number;
 mod parse;
 mod protocol;
 mod reader;
+mod reference;
 mod schema;
 mod sections;
 mod template;
@@ -31,6 +32,7 @@ pub use file::{FILE_NAME, LoadError};
 pub use floor::Floor;
 pub use parse::{PINNED_CUDA, parse};
 pub use protocol::{DEFAULT_PROTOCOL, LEAST_PAIRS};
+pub use reference::{Reference, ReferenceProbe};
 pub use template::render as render_template;
 pub use types::*;
 

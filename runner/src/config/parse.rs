@@ -57,6 +57,7 @@ fn config(root: &Section<'_>) -> Option<Config> {
     let parity = items::parity(&context);
     let identity = items::identity(&context);
     let benches = items::benches(&context);
+    let references = super::reference::references(root, &benches);
     let counters = counters::counters(root);
     let protocol = super::protocol::protocol(root);
     let environment = sections::environment_section(root);
@@ -72,6 +73,7 @@ fn config(root: &Section<'_>) -> Option<Config> {
         parity,
         identity,
         benches,
+        references,
         counters,
         claims,
         protocol: protocol?,

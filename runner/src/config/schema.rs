@@ -43,8 +43,8 @@ macro_rules! table {
 
 table!(ROOT, "", false, [
     "campaign", "toolchain", "device", "build", "kernel", "harness", "parity", "identity",
-    "bench", "counters", "protocol", "machine", "environment", "limits",
-], later ["ruler", "variant", "reference"]);
+    "bench", "reference", "counters", "protocol", "machine", "environment", "limits",
+], later ["ruler", "variant"]);
 table!(
     CAMPAIGN,
     "campaign",
@@ -127,6 +127,23 @@ table!(
     ["peak_bandwidth", "peak_operations"]
 );
 table!(
+    REFERENCE,
+    "reference",
+    true,
+    [
+        "name",
+        "bench",
+        "command",
+        "harness",
+        "value",
+        "commit",
+        "version",
+        "files",
+        "env",
+        "timeout_s"
+    ]
+);
+table!(
     COUNTERS,
     "counters",
     true,
@@ -165,6 +182,7 @@ pub(super) static ALL: &[&Table] = &[
     &IDENTITY,
     &BENCH,
     &FLOOR,
+    &REFERENCE,
     &MACHINE,
     &COUNTERS,
     &VALUE,

@@ -330,7 +330,6 @@ fn later_keys_are_reserved() {
     for (text, key) in [
         ("[ruler]\npaths = []\n", "ruler"),
         ("[[variant]]\nname = \"x\"\n", "variant"),
-        ("[[reference]]\nname = \"x\"\n", "reference"),
     ] {
         one(
             &with(text),

@@ -26,7 +26,12 @@ struct Halves<'a> {
 
 fn halves(samples: &[Sample]) -> Vec<Halves<'_>> {
     let valued = |s: &&Sample| s.role == SampleRole::Pair && s.value.is_some();
-    let of = |side| samples.iter().filter(valued).filter(move |s| s.side == side);
+    let of = |side| {
+        samples
+            .iter()
+            .filter(valued)
+            .filter(move |s| s.side == side)
+    };
     of(Side::Base)
         .filter_map(|base| {
             let head = of(Side::Head).find(|head| head.pair == base.pair)?;
@@ -42,7 +47,9 @@ fn halves(samples: &[Sample]) -> Vec<Halves<'_>> {
 /// Whether the sides of a bench were found to do different work, so that there is no use in
 /// another pair.
 pub fn differs_in_work(samples: &[Sample]) -> bool {
-    halves(samples).iter().any(|pair| difference(pair).is_some())
+    halves(samples)
+        .iter()
+        .any(|pair| difference(pair).is_some())
 }
 
 /// The first fact that both halves of a pair report and that differs.
@@ -73,7 +80,10 @@ pub(super) fn work(evidence: &Evidence, reasons: &mut Reasons) -> Option<Ruling>
         }
     }
     let first = different.first()?.clone();
-    different.iter().skip(1).for_each(|text| reasons.decisive(text));
+    different
+        .iter()
+        .skip(1)
+        .for_each(|text| reasons.decisive(text));
     reasons.rule(Verdict::NotComparable, first)
 }
 
@@ -122,7 +132,11 @@ fn work_words(bench: &BenchEvidence, pairs: &[Halves<'_>], reasons: &mut Reasons
 pub(super) fn outputs(evidence: &Evidence, reasons: &mut Reasons) -> Option<Ruling> {
     let mut broken = Vec::new();
     for bench in &evidence.benches {
-        let declared = evidence.config.benches.iter().find(|b| b.name == bench.bench);
+        let declared = evidence
+            .config
+            .benches
+            .iter()
+            .find(|b| b.name == bench.bench);
         let is_bytes = declared.is_some_and(|b: &Bench| b.output == OutputClass::Bytes);
         let pairs = halves(&bench.samples);
         let hash = |s: &Sample| s.facts.output.clone();
@@ -156,7 +170,10 @@ pub(super) fn outputs(evidence: &Evidence, reasons: &mut Reasons) -> Option<Ruli
         }
     }
     let first = broken.first()?.clone();
-    broken.iter().skip(1).for_each(|text| reasons.decisive(text));
+    broken
+        .iter()
+        .skip(1)
+        .for_each(|text| reasons.decisive(text));
     reasons.rule(Verdict::Broken, first)
 }
 
@@ -192,9 +209,13 @@ pub(super) fn exercised(evidence: &Evidence, reasons: &mut Reasons) -> Option<Ru
         return None;
     }
     let ran = ran(&known);
-    let (live, dead): (Vec<&Kernel>, Vec<&Kernel>) =
-        changed.into_iter().partition(|k| ran.iter().any(|name| names(name, k)));
-    let benches = known.iter().map(|b| format!("`{}`", b.bench)).collect::<Vec<_>>();
+    let (live, dead): (Vec<&Kernel>, Vec<&Kernel>) = changed
+        .into_iter()
+        .partition(|k| ran.iter().any(|name| names(name, k)));
+    let benches = known
+        .iter()
+        .map(|b| format!("`{}`", b.bench))
+        .collect::<Vec<_>>();
     let benches = list(&benches);
     if dead.is_empty() {
         reasons.note(format!("every changed kernel ran in {benches}"));

@@ -32,6 +32,7 @@ mod faults;
 mod ledger;
 mod looks;
 mod reasons;
+mod references;
 mod words;
 
 use crate::model::{BenchJudgement, DecisionAction, Evidence, Judgement, RoundKind, Verdict};
@@ -42,6 +43,7 @@ pub use benches::{in_order, role_and_bar};
 pub use facts::differs_in_work;
 pub use ledger::regressions as ledger_regressions;
 pub use looks::{settles, wanted_pairs};
+pub use references::{ReferenceReading, reference_readings};
 pub use words::{failure_words, gate_words};
 
 pub(crate) use words::shortened;
@@ -145,6 +147,7 @@ fn remarks(
 ) {
     checks::too_equal(evidence, benches, reasons);
     counters::remarks(evidence, reasons);
+    references::remarks(evidence, reasons);
     for note in &evidence.notes {
         reasons.note(note.clone());
     }

@@ -9,6 +9,7 @@ use crate::model::*;
 use crate::stats::CONTROL_LAUNCH;
 
 mod facts;
+mod references;
 mod sequential;
 
 fn sha(digit: char) -> Sha {
@@ -193,6 +194,7 @@ fn lever(effects: &[f64]) -> Evidence {
             id: "GPU-1".to_owned(),
         },
         benches: vec![pairs("prefill", effects)],
+        references: Vec::new(),
         counters: Vec::new(),
         faults: Vec::new(),
         notes: Vec::new(),

@@ -2,9 +2,7 @@
 //! within a bound for the whole run, and stops where a side cannot be measured.
 
 use crate::config::{Bench, Config, Protocol};
-use crate::judge::{
-    differs_in_work, failure_words, in_order, role_and_bar, settles, wanted_pairs,
-};
+use crate::judge::{differs_in_work, failure_words, in_order, role_and_bar, settles, wanted_pairs};
 use crate::model::{BenchEvidence, Failure, Registration, RoundKind, Sample, SampleRole, Side};
 use crate::process::Launcher;
 use crate::progress::{Event, Progress};
@@ -13,6 +11,7 @@ use crate::stats::{CONTROL_LAUNCH, PlannedLaunch, Schedule};
 
 use super::launch::take;
 use super::recorder::Recorder;
+use super::reference::{Arms, Slot};
 
 /// How many launches and pairs a whole run may repeat; a machine that needs more is not measured
 /// on.
@@ -121,12 +120,15 @@ impl<L: Launcher, R: Recorder> Run<'_, L, R> {
                 Place::Full => return Ok(false),
             }
         }
+        let mut arms = Arms::new(self.what, bench, position);
+        arms.throw_away(self.launcher, self.recorder).await?;
         let mut valid = 0;
         while let Some(wanted) =
             wanted_pairs(bench, config.protocol, registration, &self.samples[begin..])
         {
             while valid < wanted {
-                if !self.pair(&mut schedule).await? {
+                let is_new_block = valid.is_multiple_of(2);
+                if !self.beside(&mut schedule, &mut arms, is_new_block).await? {
                     return Ok(false);
                 }
                 valid += 1;
@@ -149,6 +151,29 @@ impl<L: Launcher, R: Recorder> Run<'_, L, R> {
             ));
         }
         Ok(!is_settled)
+    }
+
+    /// Takes a valid pair with the references of its block, if it is a block's first; `false` where
+    /// the run has to stop.
+    async fn beside(
+        &mut self,
+        schedule: &mut Schedule,
+        arms: &mut Arms<'_>,
+        is_new_block: bool,
+    ) -> anyhow::Result<bool> {
+        if is_new_block {
+            arms.toss();
+            let at = (&mut *self.launcher, &mut *self.recorder);
+            arms.beside(Slot::Before, schedule.next_number(), at)
+                .await?;
+        }
+        let taken = self.pair(schedule).await?;
+        if taken && is_new_block {
+            let newest = schedule.next_number().saturating_sub(1);
+            let at = (&mut *self.launcher, &mut *self.recorder);
+            arms.beside(Slot::After, newest, at).await?;
+        }
+        Ok(taken)
     }
 
     /// Takes a valid pair; `false` where the run has to stop.

@@ -11,7 +11,7 @@ use crate::config::{
     Bench, Build, Campaign, CommandLine, Config, Cuda, Device, DeviceKind, Environment, Extract,
     Harness, Limits, OutputClass, Probe, Protocol, Toolchain,
 };
-use crate::model::{ArtifactHash, Better, Failure, Sample, Side, UnixMillis};
+use crate::model::{ArtifactHash, Better, Failure, ReferenceSample, Sample, Side, UnixMillis};
 use crate::process::{Finished, HarnessSession, LaunchRequest, Launcher};
 
 use super::recorder::Recorder;
@@ -120,6 +120,8 @@ pub(crate) struct FakeRecorder {
     pub(crate) logs: Vec<Vec<u8>>,
     /// Every sample, in the order it was stored.
     pub(crate) samples: Vec<Sample>,
+    /// Every reference's sample.
+    pub(crate) references: Vec<ReferenceSample>,
 }
 
 impl Recorder for FakeRecorder {
@@ -130,6 +132,11 @@ impl Recorder for FakeRecorder {
 
     async fn sample(&mut self, sample: &Sample) -> anyhow::Result<()> {
         self.samples.push(sample.clone());
+        Ok(())
+    }
+
+    async fn reference(&mut self, sample: &ReferenceSample) -> anyhow::Result<()> {
+        self.references.push(sample.clone());
         Ok(())
     }
 
@@ -185,6 +192,7 @@ pub(crate) fn config(benches: Vec<Bench>) -> Config {
         parity: Vec::new(),
         identity: None,
         benches,
+        references: Vec::new(),
         counters: Vec::new(),
         claims: Vec::new(),
         protocol: Protocol::Pairs(3),

@@ -14,16 +14,16 @@ use super::recorder::{Recorder, log_bytes};
 use super::values::{bench_value, json_number, kept, positive, reported_facts};
 
 /// What a launch gave.
-struct Outcome {
-    started_at: UnixMillis,
-    wall: Duration,
-    result: Result<Given, Failure>,
-    output: Vec<u8>,
+pub(super) struct Outcome {
+    pub(super) started_at: UnixMillis,
+    pub(super) wall: Duration,
+    pub(super) result: Result<Given, Failure>,
+    pub(super) output: Vec<u8>,
 }
 
 /// What a launch that ended well said.
-struct Given {
-    value: f64,
+pub(super) struct Given {
+    pub(super) value: f64,
     /// The inner runs' values.
     inner: Vec<f64>,
     facts: Facts,
@@ -51,7 +51,7 @@ pub(super) async fn take<L: Launcher, R: Recorder>(
             )
         })?;
     let now = recorder.now();
-    let outcome = launch(config, bench, planned, launcher)
+    let outcome = launch(config.harness.as_ref(), bench, planned, launcher)
         .await
         .unwrap_or_else(|failure| Outcome::not_started(now, failure));
     let log = if outcome.output.is_empty() {
@@ -105,7 +105,7 @@ impl Outcome {
         }
     }
 
-    fn not_started(now: UnixMillis, failure: Failure) -> Self {
+    pub(super) fn not_started(now: UnixMillis, failure: Failure) -> Self {
         Outcome {
             started_at: now,
             wall: Duration::ZERO,
@@ -116,8 +116,8 @@ impl Outcome {
 }
 
 /// `Err` only where a harness could not be started.
-async fn launch<L: Launcher>(
-    config: &Config,
+pub(super) async fn launch<L: Launcher>(
+    harness: Option<&Harness>,
     bench: &Bench,
     planned: &PlannedLaunch,
     launcher: &mut L,
@@ -126,7 +126,7 @@ async fn launch<L: Launcher>(
         Probe::Command(command) => return Ok(by_command(bench, command, planned, launcher).await),
         Probe::Harness(name) => name,
     };
-    let harness = config.harness.as_ref().ok_or_else(|| Failure::NotStarted {
+    let harness = harness.ok_or_else(|| Failure::NotStarted {
         reason: "the config has no [harness]".to_owned(),
     })?;
     by_harness(&Asked { harness, name }, bench, planned, launcher).await
@@ -148,9 +148,7 @@ async fn by_command<L: Launcher>(
     let result = match (&finished.failure, &bench.value) {
         (Some(failure), _) => Err(failure.clone()),
         (None, None) => Err(Failure::NoValue),
-        (None, Some(extract)) => {
-            printed_value(extract, &finished.stdout, &bench.unit)
-        }
+        (None, Some(extract)) => printed_value(extract, &finished.stdout, &bench.unit),
     };
     Outcome::of(finished, result)
 }
@@ -201,9 +199,7 @@ async fn by_harness<L: Launcher>(
 
 fn answered_value(answer: SampleAnswer, unit: &str) -> Result<Given, Failure> {
     if answer.unit != unit {
-        return Err(Failure::OtherUnit {
-            found: answer.unit,
-        });
+        return Err(Failure::OtherUnit { found: answer.unit });
     }
     let value = json_number(&answer.value).and_then(positive)?;
     // A harness may keep its single runs to itself.

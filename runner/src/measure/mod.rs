@@ -11,6 +11,7 @@ mod formats;
 pub mod harness;
 mod launch;
 mod recorder;
+mod reference;
 mod values;
 
 pub use driver::{Measurement, REPETITIONS, measure};

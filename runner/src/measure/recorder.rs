@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use crate::model::{ArtifactHash, Sample, UnixMillis};
+use crate::model::{ArtifactHash, ReferenceSample, Sample, UnixMillis};
 
 /// Keeps what was observed, at once: a sample is stored before the next launch.
 pub trait Recorder {
@@ -11,6 +11,9 @@ pub trait Recorder {
 
     /// Stores a sample.
     fn sample(&mut self, sample: &Sample) -> impl Future<Output = anyhow::Result<()>>;
+
+    /// Stores a reference's sample.
+    fn reference(&mut self, sample: &ReferenceSample) -> impl Future<Output = anyhow::Result<()>>;
 
     /// The clock; asked only where a process could not be started and so has no times itself.
     fn now(&self) -> UnixMillis;

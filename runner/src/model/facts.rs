@@ -36,17 +36,22 @@ impl Facts {
     /// What is wrong with what was reported: a fact that is a list or an object, or too much of
     /// it. `None` where it can be kept.
     pub fn fault(&self) -> Option<String> {
-        let scalar = |value: &Value| {
-            matches!(value, Value::String(_) | Value::Number(_) | Value::Bool(_))
-        };
+        let scalar =
+            |value: &Value| matches!(value, Value::String(_) | Value::Number(_) | Value::Bool(_));
         if let Some((name, _)) = self.work.iter().find(|(_, value)| !scalar(value)) {
             return Some(format!("`work.{name}` is no text, number or truth value"));
         }
         let texts = self.work.values().filter_map(Value::as_str);
         let ran = self.ran.iter().flatten().map(|(name, _)| name.as_str());
         let names = self.work.keys().map(String::as_str).chain(ran);
-        if texts.chain(names).chain(self.output.as_deref()).any(|text| text.len() > LONGEST_FACT) {
-            return Some(format!("a name or text is longer than {LONGEST_FACT} bytes"));
+        if texts
+            .chain(names)
+            .chain(self.output.as_deref())
+            .any(|text| text.len() > LONGEST_FACT)
+        {
+            return Some(format!(
+                "a name or text is longer than {LONGEST_FACT} bytes"
+            ));
         }
         if self.output.as_deref() == Some("") {
             return Some("`output` is empty".to_owned());
@@ -67,8 +72,10 @@ mod tests {
 
     #[test]
     fn facts_are_scalars_of_a_bounded_size() {
-        let good = read(json!({"work": {"tokens": 512, "seed": 7, "hot": true, "shape": "4x4"},
-                               "output": "ab12", "ran": {"mmq": 3}}));
+        let good = read(
+            json!({"work": {"tokens": 512, "seed": 7, "hot": true, "shape": "4x4"},
+                               "output": "ab12", "ran": {"mmq": 3}}),
+        );
         assert_eq!(good.fault(), None);
         assert!(!good.is_empty());
         for (value, part) in [
@@ -88,9 +95,15 @@ mod tests {
     #[test]
     fn nothing_reported_is_an_empty_document_and_no_kernel_ran_is_not() {
         assert!(read(json!({})).is_empty());
-        assert_eq!(serde_json::to_value(Facts::default()).expect("JSON"), json!({}));
+        assert_eq!(
+            serde_json::to_value(Facts::default()).expect("JSON"),
+            json!({})
+        );
         let none_ran = read(json!({"ran": {}}));
         assert!(!none_ran.is_empty());
-        assert_eq!(serde_json::to_value(&none_ran).expect("JSON"), json!({"ran": {}}));
+        assert_eq!(
+            serde_json::to_value(&none_ran).expect("JSON"),
+            json!({"ran": {}})
+        );
     }
 }

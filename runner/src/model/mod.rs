@@ -7,6 +7,7 @@ mod counters;
 mod evidence;
 mod facts;
 mod ids;
+mod reference;
 mod registration;
 mod verdict;
 
@@ -14,6 +15,7 @@ pub use counters::*;
 pub use evidence::*;
 pub use facts::*;
 pub use ids::*;
+pub use reference::*;
 pub use registration::*;
 pub use verdict::*;
 

@@ -50,10 +50,10 @@ impl Stages<'_> {
     }
 
     async fn measure(&mut self, bench: &mut Workbench) -> anyhow::Result<()> {
-        let config = &self.prepared.config;
         self.begin(Stage::Measure, None).await?;
+        self.identify_references().await?;
         let what = Measurement {
-            config,
+            config: &self.prepared.config,
             registration: &self.prepared.registration,
             seed: self.seed,
             progress: self.progress,

@@ -10,6 +10,7 @@ mod device;
 mod interrupted;
 mod prepare;
 mod profile;
+mod references;
 mod runtime;
 mod stages;
 

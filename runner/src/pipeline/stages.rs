@@ -47,6 +47,7 @@ pub(super) fn first_evidence(prepared: &Prepared, device: DeviceState) -> Eviden
         claims: Vec::new(),
         device,
         benches: Vec::new(),
+        references: Vec::new(),
         counters: Vec::new(),
         faults: Vec::new(),
         notes: prepared.notes.clone(),

@@ -25,9 +25,11 @@ impl Records {
             .find(|group| group.position(&run.to_string()).is_some())
             .ok_or_else(|| refuse("it has no verdict: it was never judged".to_owned()))?;
         let found = own.confirmable().map_err(refuse)?;
-        let run = found.confirms.parse().map(RunId).map_err(|_| {
-            refuse(format!("`{}` is no run's number", found.confirms))
-        })?;
+        let run = found
+            .confirms
+            .parse()
+            .map(RunId)
+            .map_err(|_| refuse(format!("`{}` is no run's number", found.confirms)))?;
         Ok(Confirms {
             run,
             reason: found.reason,

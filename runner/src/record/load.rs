@@ -6,8 +6,9 @@ use super::convert::parse;
 use super::{RecordError, Records, Result, RunId};
 use crate::model::{
     ArtifactHash, BenchEvidence, BuildEvidence, ClaimEvidence, ClaimOutcome, CodeEvidence,
-    CommitInfo, Decision, DecisionAction, DeviceState, Evidence, Facts, Fault, GateEvidence, GateOutcome,
-    Judgement, KernelOccupancy, OutputFile, PastEstimate, PerSide, Sample, Sha, Side, UnixMillis,
+    CommitInfo, Decision, DecisionAction, DeviceState, Evidence, Facts, Fault, GateEvidence,
+    GateOutcome, Judgement, KernelOccupancy, OutputFile, PastEstimate, PerSide, Sample, Sha, Side,
+    UnixMillis,
 };
 
 /// How many earlier windows of a bench are looked at.
@@ -79,6 +80,7 @@ impl Records {
             revert: document(conn, id, "revert").await?,
             gates: load_gates(conn, id).await?,
             claims: load_claims(conn, id).await?,
+            references: super::references::load(conn, &row).await?,
             counters: super::counters::load(conn, id).await?,
             device: document(conn, id, "device")
                 .await?
@@ -336,6 +338,10 @@ async fn load_benches(
     let mut benches: Vec<BenchEvidence> = Vec::new();
     let mut facts = super::facts::by_sample(conn, run.id).await?;
     for (seq, row) in (0..).zip(db::samples_by_run(conn, run.id).await?) {
+        // Reference programs are no side of the lever.
+        if row.side == super::references::SIDE {
+            continue;
+        }
         let sample = sample(run.id, row, facts.remove(&seq).unwrap_or_default())?;
         match benches.iter_mut().find(|bench| bench.bench == sample.bench) {
             Some(bench) => bench.samples.push(sample),

@@ -15,6 +15,7 @@ mod find;
 mod load;
 mod present;
 mod recorder;
+mod references;
 mod table;
 mod vault;
 

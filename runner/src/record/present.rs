@@ -103,6 +103,7 @@ impl Presentable {
             "attempt": { "number": view.attempt, "standing": view.standing },
             "judgement": self.judgement,
             "shown": self.shown(),
+            "references": crate::judge::reference_readings(&self.stored.evidence),
             "evidence": self.stored.evidence,
             "corrections": self.corrections.iter().map(correction_document).collect::<Vec<_>>(),
             "machine": self.stored.machine,

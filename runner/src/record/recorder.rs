@@ -7,8 +7,8 @@ use super::convert::{json, tag};
 use super::{Records, Result, RunId, now};
 use crate::model::{
     ArtifactHash, BuildEvidence, ClaimEvidence, CodeEvidence, CommitInfo, CounterProfile,
-    DeviceState, Fault, GateEvidence, GateOutcome, Judgement, RevertEvidence, Sample, Side, Stage,
-    UnixMillis,
+    DeviceState, Fault, GateEvidence, GateOutcome, Judgement, ReferenceSample, RevertEvidence,
+    Sample, Side, Stage, UnixMillis,
 };
 
 /// The writing end of one run's record.
@@ -86,7 +86,7 @@ impl Recorder {
     }
 
     /// A transaction in which everything put into the vault so far is noted.
-    async fn begin(&self) -> Result<db::Tx> {
+    pub(super) async fn begin(&self) -> Result<db::Tx> {
         let mut tx = self.records.db.write().await?;
         self.records.vault.note(&mut tx, now().0).await?;
         Ok(tx)
@@ -252,7 +252,7 @@ impl Recorder {
         self.document("device", device).await
     }
 
-    async fn document<T: serde::Serialize>(&self, name: &str, value: &T) -> Result<()> {
+    pub(super) async fn document<T: serde::Serialize>(&self, name: &str, value: &T) -> Result<()> {
         let mut tx = self.begin().await?;
         db::run_document_insert(&mut tx, self.run, name, &json(value)).await?;
         Ok(tx.commit().await?)
@@ -317,6 +317,10 @@ impl crate::measure::Recorder for Recorder {
 
     async fn sample(&mut self, sample: &Sample) -> anyhow::Result<()> {
         Ok(Recorder::sample(self, sample).await?)
+    }
+
+    async fn reference(&mut self, sample: &ReferenceSample) -> anyhow::Result<()> {
+        Ok(Recorder::reference(self, sample).await?)
     }
 
     fn now(&self) -> UnixMillis {

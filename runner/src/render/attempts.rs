@@ -100,11 +100,9 @@ impl<'a> Attempts<'a> {
 
     /// Which attempt counts, from 0, and why.
     pub fn standing(&self) -> (usize, Because) {
-        let confirms =
-            |row: &&&RoundRow| row.registered.confirms.is_some() && is_decided(row);
-        let find = |wanted: &dyn Fn(&&&RoundRow) -> bool| {
-            self.rows.iter().position(|row| wanted(&row))
-        };
+        let confirms = |row: &&&RoundRow| row.registered.confirms.is_some() && is_decided(row);
+        let find =
+            |wanted: &dyn Fn(&&&RoundRow) -> bool| self.rows.iter().position(|row| wanted(&row));
         if let Some(at) = find(&confirms) {
             return (at, Because::Confirms);
         }

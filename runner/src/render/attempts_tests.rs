@@ -43,11 +43,14 @@ fn the_first_decided_attempt_stands_whatever_the_later_ones_say() {
     ];
     assert_eq!(shown(&rows), ["3 REVERTED: attempt 3 of 5 stands"]);
     let row = &standing_rounds(&rows)[0];
-    assert_eq!((row.attempt, &row.earlier[..], &row.later[..]), (
-        3,
-        &["1".to_owned(), "2".to_owned()][..],
-        &["4".to_owned(), "5".to_owned()][..],
-    ));
+    assert_eq!(
+        (row.attempt, &row.earlier[..], &row.later[..]),
+        (
+            3,
+            &["1".to_owned(), "2".to_owned()][..],
+            &["4".to_owned(), "5".to_owned()][..],
+        )
+    );
     assert_eq!(
         shown(&rows[..2]),
         ["2 NOT MEASURED: attempt 2; none decided anything"]
@@ -175,7 +178,10 @@ fn rows_stand_where_the_attempt_that_counts_was_made() {
             ..rows[of].clone()
         });
     }
-    let ids: Vec<String> = standing_rounds(&rows).into_iter().map(|r| r.run_id).collect();
+    let ids: Vec<String> = standing_rounds(&rows)
+        .into_iter()
+        .map(|r| r.run_id)
+        .collect();
     assert_eq!(ids, ["17", "22", "23", "30"]);
     let total: usize = standing_rounds(&rows)
         .iter()

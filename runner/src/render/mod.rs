@@ -29,5 +29,5 @@ pub use engine::RenderError;
 pub use input::{CorrectionNote, LeverInput, LogExcerpt, RoundBench, RoundRow};
 pub use pages::{IndexInput, index_page, lever_page};
 pub use registered::Registered;
-pub(crate) use view::{counters_view, standing_verdict};
 pub use view::{CompareView, LeverView, compare_view, lever_view};
+pub(crate) use view::{counters_view, standing_verdict};

@@ -22,7 +22,10 @@ impl Out {
                 let stands = verdict_text(&standing.verdict, self.layout);
                 self.line(&format!("{stands} stands  {name}"));
                 self.paragraph(&standing.text, 2);
-                self.paragraph(&format!("This run: {}: {}", lever.verdict.word, lever.headline), 2);
+                self.paragraph(
+                    &format!("This run: {}: {}", lever.verdict.word, lever.headline),
+                    2,
+                );
             }
             None => {
                 self.line(&format!("{verdict}  {name}"));
@@ -361,7 +364,12 @@ pub(super) fn verdict_text(verdict: &VerdictView, layout: Layout) -> String {
 /// A text with a capital at its beginning and a full stop at its end.
 fn sentence(text: &str) -> String {
     let mut chars = text.chars();
-    let first: String = chars.next().map(|c| c.to_uppercase()).into_iter().flatten().collect();
+    let first: String = chars
+        .next()
+        .map(|c| c.to_uppercase())
+        .into_iter()
+        .flatten()
+        .collect();
     format!("{first}{}.", chars.as_str())
 }
 

@@ -12,7 +12,10 @@ fn moody() -> Scenario {
     scenario.write("engine.c", ENGINE);
     scenario.write("Makefile", MAKEFILE);
     let variable = format!("[environment]\nset = {{ SPEED_FILE = \"{file}\" }}\n[protocol]\n");
-    scenario.write("campaign.toml", &CAMPAIGN.replace("[protocol]\n", &variable));
+    scenario.write(
+        "campaign.toml",
+        &CAMPAIGN.replace("[protocol]\n", &variable),
+    );
     scenario.commit("engine: base");
     scenario.edit(
         "engine.c",
@@ -80,13 +83,20 @@ fn the_first_verdict_stands_until_the_one_confirmation() {
     assert_eq!(scenario.database(declared), "[(4, 1)]");
     let seeds = "print(db.execute('select count(distinct seed) from run where id in (1, 4)')\
                  .fetchone()[0])";
-    assert_eq!(scenario.database(seeds), "2", "a confirmation draws its own order");
+    assert_eq!(
+        scenario.database(seeds),
+        "2",
+        "a confirmation draws its own order"
+    );
 
     scenario
         .runner(&["confirm", "2"])
         .expect_code(2)
         .expect_text("a registration is confirmed once, and its confirmation, run 4, gave LANDED");
-    scenario.runner(&["confirm", "3"]).expect_code(2).expect_text("confirm run 2");
+    scenario
+        .runner(&["confirm", "3"])
+        .expect_code(2)
+        .expect_text("confirm run 2");
 
     // The same code under other words is another registration, and says so.
     let message = "engine: head\n\nRound: r1\nLever: moody\nBar: speed +0.5%";

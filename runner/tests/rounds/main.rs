@@ -12,6 +12,7 @@ mod interrupted;
 mod lessons;
 mod places;
 mod recorded;
+mod reference;
 mod scenario;
 mod sequential;
 mod shown;

@@ -157,7 +157,11 @@ fn kernels_are_known_by_every_name_that_a_harness_may_use() {
             after.symbol = mangled.to_owned();
             reporting(e, |_, _| json!({"ran": {reported: 1}}));
         });
-        assert_eq!(judgement.verdict, verdict, "{reported}: {}", judgement.headline);
+        assert_eq!(
+            judgement.verdict, verdict,
+            "{reported}: {}",
+            judgement.headline
+        );
     }
 }
 
@@ -177,7 +181,10 @@ fn an_impossible_value_is_whose_launch_it_was() {
     let impossible = Some(Failure::Impossible {
         message: "12.3 us is below the floor of 41.0 us: 11.2 MB at 273 GB/s".to_owned(),
     });
-    for (side, verdict) in [(Side::Head, Verdict::Broken), (Side::Base, Verdict::EnvInvalid)] {
+    for (side, verdict) in [
+        (Side::Head, Verdict::Broken),
+        (Side::Base, Verdict::EnvInvalid),
+    ] {
         let judgement = changed(|e| {
             let samples = &mut e.benches[0].samples;
             samples.retain(|s| s.pair < 3);

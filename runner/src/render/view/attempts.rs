@@ -89,7 +89,9 @@ pub(super) fn attempts_of(input: &LeverInput<'_>) -> AttemptsOf {
 
 /// The verdict that counts for what a run measured: its own, or that of the attempt that stands.
 pub(crate) fn standing_verdict(input: &LeverInput<'_>) -> Option<Verdict> {
-    attempts_of(input).standing.map(|standing| standing.verdict.key)
+    attempts_of(input)
+        .standing
+        .map(|standing| standing.verdict.key)
 }
 
 /// The rounds around the run with itself among them; without it for a replay.
@@ -140,7 +142,10 @@ fn words(group: &Attempts<'_>, own: usize, (index, because): (usize, Because)) -
             format!("{which}; it stands: {}", row.verdict)
         }
         Because::FirstDecided if index == own => {
-            format!("{which}, the first that decided something; it stands: {}", row.verdict)
+            format!(
+                "{which}, the first that decided something; it stands: {}",
+                row.verdict
+            )
         }
         Because::FirstDecided => format!("{which}; attempt {number} stands: {}", row.verdict),
     }
