@@ -254,6 +254,7 @@ fn config() -> Config {
         parity: vec![],
         identity: None,
         benches: vec![],
+        references: vec![],
         counters: vec![],
         claims: vec![],
         protocol: Protocol::Pairs(5),

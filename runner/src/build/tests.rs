@@ -198,6 +198,7 @@ fn config_of(command: &str) -> Config {
         parity: vec![],
         identity: None,
         benches: vec![],
+        references: vec![],
         counters: vec![],
         claims: vec![],
         protocol: Protocol::Pairs(5),

@@ -18,6 +18,7 @@ pub(crate) mod number;
 mod parse;
 mod protocol;
 mod reader;
+mod reference;
 mod schema;
 mod sections;
 mod template;
@@ -33,6 +34,7 @@ pub use floor::Floor;
 pub use machine::{DEFAULT_DRAIN_S, Machine};
 pub use parse::{PINNED_CUDA, parse};
 pub use protocol::{DEFAULT_PROTOCOL, LEAST_PAIRS};
+pub use reference::{Reference, ReferenceProbe};
 pub use template::render as render_template;
 pub use types::*;
 

@@ -57,6 +57,7 @@ fn config(root: &Section<'_>) -> Option<Config> {
     let parity = items::parity(&context);
     let identity = items::identity(&context);
     let benches = items::benches(&context);
+    let references = super::reference::references(root, &benches);
     let counters = counters::counters(root);
     let protocol = super::protocol::protocol(root);
     let machine = super::machine::machine(root);
@@ -74,6 +75,7 @@ fn config(root: &Section<'_>) -> Option<Config> {
         parity,
         identity,
         benches,
+        references,
         counters,
         claims,
         protocol: protocol?,

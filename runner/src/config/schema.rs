@@ -43,8 +43,8 @@ macro_rules! table {
 
 table!(ROOT, "", false, [
     "campaign", "toolchain", "device", "build", "kernel", "harness", "parity", "identity",
-    "bench", "counters", "protocol", "machine", "anchor", "environment", "limits",
-], later ["ruler", "variant", "reference"]);
+    "bench", "reference", "counters", "protocol", "machine", "anchor", "environment", "limits",
+], later ["ruler", "variant"]);
 table!(
     CAMPAIGN,
     "campaign",
@@ -121,6 +121,23 @@ table!(
     ["bytes", "operations", "work", "best_possible"]
 );
 table!(
+    REFERENCE,
+    "reference",
+    true,
+    [
+        "name",
+        "bench",
+        "command",
+        "harness",
+        "value",
+        "commit",
+        "version",
+        "files",
+        "env",
+        "timeout_s"
+    ]
+);
+table!(
     COUNTERS,
     "counters",
     true,
@@ -176,6 +193,7 @@ pub(super) static ALL: &[&Table] = &[
     &IDENTITY,
     &BENCH,
     &FLOOR,
+    &REFERENCE,
     &COUNTERS,
     &VALUE,
     &PROTOCOL,

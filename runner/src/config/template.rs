@@ -292,6 +292,8 @@ fn benches(text: &mut String, build: &Build) {
 #better = \"higher\"
 #bar = \"+1.5%\"
 #timeout_s = 600
+# No sample can be better than this; also from bytes and operations (docs/fairness.md).
+#floor = {{ best_possible = \"100000 tok/s\" }}
 
 # A value may also be a JSON pointer ({{ json = \"/mean\" }}) or come from a format by name:
 # \"llama-bench\", \"google-benchmark\", \"nvbench\", \"hyperfine\". A harness gives it itself:

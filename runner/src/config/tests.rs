@@ -333,7 +333,6 @@ fn later_keys_are_reserved() {
     for (text, key) in [
         ("[ruler]\npaths = []\n", "ruler"),
         ("[[variant]]\nname = \"x\"\n", "variant"),
-        ("[[reference]]\nname = \"x\"\n", "reference"),
     ] {
         one(
             &with(text),
@@ -936,11 +935,7 @@ fn the_machine_is_read_and_left_out_where_it_says_nothing() {
             drain_cpu: Some(0.5),
             canary: Some(false),
             canary_since: Some(crate::model::UnixMillis(1_796_083_200_000)),
-<<<<<<< HEAD
-            max_foreign_cpu: None,
-=======
             max_foreign_cpu: Some(0.25),
->>>>>>> wt-mach
         }
     );
     for (text, marked, message) in [

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::floor::Floor;
 use super::machine::Machine;
+use super::reference::Reference;
 use crate::model::{Bar, Better};
 
 /// A whole `campaign.toml`, checked.
@@ -29,6 +30,9 @@ pub struct Config {
     pub identity: Option<Identity>,
     /// `[[bench]]`.
     pub benches: Vec<Bench>,
+    /// `[[reference]]`. Left out where there are none, as `counters` is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub references: Vec<Reference>,
     /// `[[counters]]`. Left out where there are none, so that the hash of a config from before
     /// they existed stays what it was.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

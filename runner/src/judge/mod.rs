@@ -34,6 +34,7 @@ mod faults;
 mod ledger;
 mod looks;
 mod reasons;
+mod references;
 mod rejection;
 mod words;
 
@@ -45,6 +46,7 @@ pub use benches::{in_order, role_and_bar, valid_pairs};
 pub use facts::differs_in_work;
 pub use ledger::regressions as ledger_regressions;
 pub use looks::{settles, wanted_pairs};
+pub use references::{ReferenceReading, reference_readings};
 pub use rejection::{Cause, RejectedPair, rejected_pair, rejected_pairs, too_many_rejected};
 pub use words::{failure_words, gate_words};
 
@@ -155,6 +157,7 @@ fn remarks(
     counters::remarks(evidence, reasons);
     rejection::remarks(evidence, ruling.verdict, reasons);
     canary::remarks(evidence, ruling, reasons);
+    references::remarks(evidence, reasons);
     for note in &evidence.notes {
         reasons.note(note.clone());
     }

@@ -10,6 +10,7 @@ use crate::stats::CONTROL_LAUNCH;
 
 mod compared;
 mod facts;
+mod references;
 mod rejected;
 mod sequential;
 
@@ -198,6 +199,7 @@ pub(super) fn lever(effects: &[f64]) -> Evidence {
             id: "GPU-1".to_owned(),
         },
         benches: vec![pairs("prefill", effects)],
+        references: Vec::new(),
         counters: Vec::new(),
         window: crate::model::Window::default(),
         faults: Vec::new(),

@@ -22,6 +22,7 @@ use crate::stats::{CONTROL_LAUNCH, PlannedLaunch, Schedule};
 use super::launch::{Attempt, take};
 use super::plan::{KnownLaunches, draw_up};
 use super::recorder::Recorder;
+use super::reference::{Arms, Slot};
 
 /// How many launches and pairs a whole run may repeat; a machine that needs more is not measured
 /// on.
@@ -109,6 +110,15 @@ struct Run<'a, L, R> {
     plans: Vec<(String, BenchPlan)>,
 }
 
+/// Where a pair is.
+#[derive(Debug, Clone, Copy)]
+struct InBlock {
+    /// Where the bench's samples begin.
+    begin: usize,
+    /// Whether it is the first of its block.
+    is_new_block: bool,
+}
+
 /// How one place of a pair came out.
 enum Place {
     Filled,
@@ -143,12 +153,18 @@ impl<L: Launcher, R: Recorder> Run<'_, L, R> {
             }
         }
         self.plan(bench, begin, &mut schedule).await?;
+        let mut arms = Arms::new(self.what, bench, position);
+        arms.throw_away(self.launcher, self.recorder).await?;
         let mut valid = 0;
         while let Some(wanted) =
             wanted_pairs(bench, config.protocol, registration, &self.samples[begin..])
         {
             while valid < wanted {
-                if !self.pair(&mut schedule, begin).await? {
+                let place = InBlock {
+                    begin,
+                    is_new_block: valid.is_multiple_of(2),
+                };
+                if !self.beside(&mut schedule, &mut arms, place).await? {
                     return Ok(false);
                 }
                 valid += 1;
@@ -190,6 +206,29 @@ impl<L: Launcher, R: Recorder> Run<'_, L, R> {
         schedule.set_inner(plan.inner);
         self.plans.push((bench.name.clone(), plan));
         Ok(())
+    }
+
+    /// Takes a valid pair with the references of its block, if it is a block's first; `false` where
+    /// the run has to stop.
+    async fn beside(
+        &mut self,
+        schedule: &mut Schedule,
+        arms: &mut Arms<'_>,
+        place: InBlock,
+    ) -> anyhow::Result<bool> {
+        if place.is_new_block {
+            arms.toss();
+            let at = (&mut *self.launcher, &mut *self.recorder);
+            arms.beside(Slot::Before, schedule.next_number(), at)
+                .await?;
+        }
+        let taken = self.pair(schedule, place.begin).await?;
+        if taken && place.is_new_block {
+            let newest = schedule.next_number().saturating_sub(1);
+            let at = (&mut *self.launcher, &mut *self.recorder);
+            arms.beside(Slot::After, newest, at).await?;
+        }
+        Ok(taken)
     }
 
     /// Takes a valid pair; `false` where the run has to stop. `begin` is where the bench's samples

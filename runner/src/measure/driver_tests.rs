@@ -597,3 +597,69 @@ async fn a_value_beyond_the_floor_is_refused_with_the_arithmetic() {
         "153,945 tok/s is above the ceiling of 150.00 tok/s: 512 tok for 11.2 MB at 273 GB/s";
     assert_eq!(message, said);
 }
+
+/// A config with a reference beside `prefill`.
+fn with_reference(mut config: Config) -> Config {
+    config.references.push(crate::config::Reference {
+        name: "other".to_owned(),
+        bench: "prefill".to_owned(),
+        asks: crate::config::ReferenceProbe::Command {
+            command: crate::config::CommandLine::Shell("other program".to_owned()),
+            value: crate::config::Extract::Regex("([0-9.]+) tok/s".to_owned()),
+        },
+        pinned: "commit b4567".to_owned(),
+        files: Vec::new(),
+        env: std::collections::BTreeMap::new(),
+        timeout_s: 5,
+    });
+    config
+}
+
+#[tokio::test]
+async fn a_reference_is_launched_once_a_block_beside_its_first_pair() {
+    let plain = sequential(&["prefill", "decode"]);
+    let (alone, _) = run(&plain, &mut speeds(|_| 105.0)).await;
+    let config = with_reference(plain);
+    let mut launcher = speeds(|_| 105.0);
+    let (evidence, recorder) = run(&config, &mut launcher).await;
+    let order = |evidence: &[BenchEvidence]| letters(&evidence[0].samples);
+    assert_eq!(order(&evidence), order(&alone), "it changes no order");
+    assert_eq!(pairs_taken(&evidence[0]), 10);
+    let roles: Vec<crate::model::ReferenceRole> =
+        recorder.references.iter().map(|r| r.role).collect();
+    assert_eq!(roles[0], crate::model::ReferenceRole::ThrowAway);
+    let beside = &recorder.references[1..];
+    let pairs: Vec<u32> = beside.iter().map(|r| r.pair).collect();
+    assert_eq!(pairs, [0, 2, 4, 6, 8]);
+    assert!(
+        beside
+            .iter()
+            .all(|r| r.value == Some(100.0) && r.bench == "prefill")
+    );
+    let slots: std::collections::BTreeSet<u8> = beside.iter().map(|r| r.slot).collect();
+    assert_eq!(slots.len(), 2, "before or after by a coin: {beside:?}");
+    // Where it was launched is where it says.
+    let launched: Vec<&str> = launcher.launched.iter().map(|l| l.as_str()).collect();
+    let others: Vec<usize> = (0..launched.len())
+        .filter(|at| launched[*at].contains("other program"))
+        .collect();
+    for (n, (at, sample)) in others[1..].iter().zip(beside).enumerate() {
+        // Two throw-aways, its own, then this many pairs and references before it.
+        let before = 3 + 2 * (sample.pair as usize + usize::from(sample.slot)) + n;
+        assert_eq!(*at, before, "{sample:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_reference_that_fails_is_left_alone_and_the_pairs_go_on() {
+    let config = with_reference(sequential(&["prefill"]));
+    let mut launcher = FakeLauncher::commands(|side, command| match (side, command) {
+        (_, "other program") => finished("", Some(Failure::Exit { code: 3 })),
+        (Side::Base, _) => finished("100 tok/s\n", None),
+        (Side::Head, _) => finished("105 tok/s\n", None),
+    });
+    let (evidence, recorder) = run(&config, &mut launcher).await;
+    assert_eq!(pairs_taken(&evidence[0]), 10);
+    assert_eq!(recorder.references.len(), 2, "the throw-away and one more");
+    assert!(recorder.references.iter().all(|r| r.failure.is_some()));
+}

@@ -11,7 +11,9 @@ use crate::config::{
     Bench, Build, Campaign, CommandLine, Config, Cuda, Device, DeviceKind, Environment, Extract,
     Harness, Limits, OutputClass, Probe, Protocol, Toolchain,
 };
-use crate::model::{ArtifactHash, BenchPlan, Better, Failure, Sample, Side, UnixMillis};
+use crate::model::{
+    ArtifactHash, BenchPlan, Better, Failure, ReferenceSample, Sample, Side, UnixMillis,
+};
 use crate::process::{Finished, HarnessSession, LaunchRequest, Launcher};
 
 use super::recorder::Recorder;
@@ -122,6 +124,8 @@ pub(crate) struct FakeRecorder {
     pub(crate) samples: Vec<Sample>,
     /// Every plan, with the number of samples that were stored before it.
     pub(crate) plans: Vec<(usize, BenchPlan)>,
+    /// Every reference's sample.
+    pub(crate) references: Vec<ReferenceSample>,
 }
 
 impl Recorder for FakeRecorder {
@@ -137,6 +141,11 @@ impl Recorder for FakeRecorder {
 
     async fn plan(&mut self, _: &str, plan: &BenchPlan) -> anyhow::Result<()> {
         self.plans.push((self.samples.len(), plan.clone()));
+        Ok(())
+    }
+
+    async fn reference(&mut self, sample: &ReferenceSample) -> anyhow::Result<()> {
+        self.references.push(sample.clone());
         Ok(())
     }
 
@@ -192,6 +201,7 @@ pub(crate) fn config(benches: Vec<Bench>) -> Config {
         parity: Vec::new(),
         identity: None,
         benches,
+        references: Vec::new(),
         counters: Vec::new(),
         claims: Vec::new(),
         protocol: Protocol::Pairs(3),

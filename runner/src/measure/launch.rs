@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
-use crate::config::{Bench, CommandLine, Config, Extract, Harness, Probe};
+use crate::config::{Bench, CommandLine, Extract, Harness, Probe};
 use crate::model::{Facts, Failure, Sample, SampleState, UnixMillis};
 use crate::process::{Finished, LaunchRequest, Launcher};
 use crate::stats::PlannedLaunch;
@@ -15,18 +15,18 @@ use super::recorder::{Recorder, log_bytes};
 use super::values::{bench_value, json_number, kept, positive, reported_facts};
 
 /// What a launch gave.
-struct Outcome {
-    started_at: UnixMillis,
-    wall: Duration,
+pub(super) struct Outcome {
+    pub(super) started_at: UnixMillis,
+    pub(super) wall: Duration,
     /// What a harness's answer took.
     answered: Option<Duration>,
-    result: Result<Given, Failure>,
-    output: Vec<u8>,
+    pub(super) result: Result<Given, Failure>,
+    pub(super) output: Vec<u8>,
 }
 
 /// What a launch that ended well said.
-struct Given {
-    value: f64,
+pub(super) struct Given {
+    pub(super) value: f64,
     /// The inner runs' values.
     inner: Vec<f64>,
     facts: Facts,
@@ -68,7 +68,7 @@ pub(super) async fn take<L: Launcher, R: Recorder>(
     if let Some(watch) = what.watch {
         watch.begin().await;
     }
-    let outcome = launch(config, bench, planned, launcher)
+    let outcome = launch(config.harness.as_ref(), bench, planned, launcher)
         .await
         .unwrap_or_else(|failure| Outcome::not_started(now, failure));
     let seen = match what.watch {
@@ -149,7 +149,7 @@ impl Outcome {
         }
     }
 
-    fn not_started(now: UnixMillis, failure: Failure) -> Self {
+    pub(super) fn not_started(now: UnixMillis, failure: Failure) -> Self {
         Outcome {
             started_at: now,
             wall: Duration::ZERO,
@@ -161,8 +161,8 @@ impl Outcome {
 }
 
 /// `Err` only where a harness could not be started.
-async fn launch<L: Launcher>(
-    config: &Config,
+pub(super) async fn launch<L: Launcher>(
+    harness: Option<&Harness>,
     bench: &Bench,
     planned: &PlannedLaunch,
     launcher: &mut L,
@@ -171,7 +171,7 @@ async fn launch<L: Launcher>(
         Probe::Command(command) => return Ok(by_command(bench, command, planned, launcher).await),
         Probe::Harness(name) => name,
     };
-    let harness = config.harness.as_ref().ok_or_else(|| Failure::NotStarted {
+    let harness = harness.ok_or_else(|| Failure::NotStarted {
         reason: "the config has no [harness]".to_owned(),
     })?;
     by_harness(&Asked { harness, name }, bench, planned, launcher).await

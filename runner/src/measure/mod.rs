@@ -12,6 +12,7 @@ pub mod harness;
 mod launch;
 mod plan;
 mod recorder;
+mod reference;
 mod values;
 
 pub use driver::{Measurement, REPETITIONS, measure};

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use crate::model::{ArtifactHash, BenchPlan, Sample, UnixMillis};
+use crate::model::{ArtifactHash, BenchPlan, ReferenceSample, Sample, UnixMillis};
 
 /// Keeps what was observed, at once: a sample is stored before the next launch.
 pub trait Recorder {
@@ -14,6 +14,8 @@ pub trait Recorder {
 
     /// Stores how a bench's samples are taken, before the first of a pair.
     fn plan(&mut self, bench: &str, plan: &BenchPlan) -> impl Future<Output = anyhow::Result<()>>;
+    /// Stores a reference's sample.
+    fn reference(&mut self, sample: &ReferenceSample) -> impl Future<Output = anyhow::Result<()>>;
 
     /// The clock; asked only where a process could not be started and so has no times itself.
     fn now(&self) -> UnixMillis;

@@ -463,6 +463,9 @@ pub struct Evidence {
     pub device: DeviceState,
     /// The benches.
     pub benches: Vec<BenchEvidence>,
+    /// Reference programs that were measured in the same window.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub references: Vec<super::ReferenceEvidence>,
     /// What a profiler counted; empty where nothing was profiled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<super::CounterProfile>,

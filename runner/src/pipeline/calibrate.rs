@@ -53,6 +53,8 @@ impl CalibrationPlan {
             let named = |bench: &crate::config::Bench| self.benches.contains(&bench.name);
             config.benches.retain(named);
         }
+        // A machine is calibrated, not a comparison with another program.
+        config.references.clear();
         config.protocol = Protocol::Pairs(self.pairs);
         config
     }

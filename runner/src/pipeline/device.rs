@@ -73,10 +73,13 @@ impl Stages<'_> {
     }
 
     async fn measure(&mut self, bench: &mut Workbench) -> anyhow::Result<()> {
+        self.begin(Stage::Measure, None).await?;
         let narrowed = self.options.calibration.as_ref();
         let narrowed = narrowed.map(|plan| plan.narrowed(&self.prepared.config));
+        if narrowed.is_none() {
+            self.identify_references().await?;
+        }
         let config = narrowed.as_ref().unwrap_or(&self.prepared.config);
-        self.begin(Stage::Measure, None).await?;
         let watch = self.watch();
         let what = Measurement {
             config,

@@ -14,6 +14,7 @@ mod interrupted;
 mod launches;
 mod prepare;
 mod profile;
+mod references;
 mod runtime;
 mod stages;
 mod stored;

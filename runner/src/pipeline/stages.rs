@@ -49,6 +49,7 @@ pub(super) fn first_evidence(prepared: &Prepared, device: DeviceState) -> Eviden
         claims: Vec::new(),
         device,
         benches: Vec::new(),
+        references: Vec::new(),
         counters: Vec::new(),
         window: crate::model::Window::default(),
         faults: Vec::new(),

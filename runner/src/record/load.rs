@@ -87,6 +87,7 @@ impl Records {
             revert: document(conn, id, "revert").await?,
             gates: load_gates(conn, id).await?,
             claims: load_claims(conn, id).await?,
+            references: super::references::load(conn, &row).await?,
             counters: super::counters::load(conn, id).await?,
             device: document(conn, id, "device")
                 .await?
@@ -348,6 +349,10 @@ async fn load_benches(
     let mut states = db::sample_states_by_run(conn, run.id).await?;
     let mut facts = super::facts::by_sample(conn, run.id).await?;
     for (seq, row) in (0i64..).zip(db::samples_by_run(conn, run.id).await?) {
+        // Reference programs are no side of the lever.
+        if row.side == super::references::SIDE {
+            continue;
+        }
         let mut sample = sample(run.id, row, facts.remove(&seq).unwrap_or_default())?;
         if let Some(state) = states.remove(&seq) {
             sample.state = Some(parse(run.id, "machine state", &state)?);

@@ -19,6 +19,7 @@ mod noise;
 mod origin;
 mod present;
 mod recorder;
+mod references;
 mod table;
 mod vault;
 mod window;

@@ -93,6 +93,7 @@ impl Presentable {
             "attempt": { "number": view.attempt, "standing": view.standing },
             "judgement": self.judgement,
             "shown": self.shown(),
+            "references": crate::judge::reference_readings(&self.stored.evidence),
             "evidence": self.stored.evidence,
             "imports": self.stored.imports.iter().map(super::origin::document).collect::<Vec<_>>(),
             "corrections": self.corrections.iter().map(correction_document).collect::<Vec<_>>(),

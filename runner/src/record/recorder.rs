@@ -7,8 +7,8 @@ use super::convert::{json, tag};
 use super::{Records, Result, RunId, now};
 use crate::model::{
     ArtifactHash, BenchPlan, BuildEvidence, ClaimEvidence, CodeEvidence, CommitInfo,
-    CounterProfile, DeviceState, Fault, GateEvidence, GateOutcome, Judgement, RevertEvidence,
-    Sample, Side, Stage, UnixMillis,
+    CounterProfile, DeviceState, Fault, GateEvidence, GateOutcome, Judgement, ReferenceSample,
+    RevertEvidence, Sample, Side, Stage, UnixMillis,
 };
 
 /// The writing end of one run's record.
@@ -86,7 +86,7 @@ impl Recorder {
     }
 
     /// A transaction in which everything put into the vault so far is noted.
-    async fn begin(&self) -> Result<db::Tx> {
+    pub(super) async fn begin(&self) -> Result<db::Tx> {
         let mut tx = self.records.db.write().await?;
         self.records.vault.note(&mut tx, now().0).await?;
         Ok(tx)
@@ -337,6 +337,10 @@ impl crate::measure::Recorder for Recorder {
 
     async fn plan(&mut self, bench: &str, plan: &BenchPlan) -> anyhow::Result<()> {
         Ok(Recorder::plan(self, bench, plan).await?)
+    }
+
+    async fn reference(&mut self, sample: &ReferenceSample) -> anyhow::Result<()> {
+        Ok(Recorder::reference(self, sample).await?)
     }
 
     fn now(&self) -> UnixMillis {

@@ -99,6 +99,11 @@ impl Schedule {
         self.numbered()
     }
 
+    /// The number of the next pair that is given out.
+    pub fn next_number(&self) -> u32 {
+        self.pairs
+    }
+
     /// A pair in the order of the newest one, which could not be measured: it takes that one's
     /// place in its block, and a number of its own.
     pub fn replacement(&mut self) -> [PlannedLaunch; 2] {

@@ -15,6 +15,7 @@ mod interrupted;
 mod lessons;
 mod places;
 mod recorded;
+mod reference;
 mod scenario;
 mod sequential;
 mod shown;
