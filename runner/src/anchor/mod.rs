@@ -2,7 +2,7 @@
 //!
 //! The anchor's stored build is base of a window of its own, head is what is measured, and what
 //! is measured and how was settled when the anchor was pinned. Values of different windows are
-//! never compared, only effects. What a series says is in [`series`], which is pure.
+//! never compared, only effects. What a series says is in `series`, which is pure.
 
 mod series;
 

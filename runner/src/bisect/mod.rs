@@ -2,8 +2,8 @@
 //! head, and the question is the protocol's guard question.
 //!
 //! Every comparison is a run on record, so that the search can be stopped and asked again: it goes
-//! on where it was, and nothing is measured twice. Which commit comes next is in [`search`], what
-//! the record already knows in [`known`].
+//! on where it was, and nothing is measured twice. Which commit comes next is in `search`, what
+//! the record already knows in `known`.
 
 mod known;
 mod report;

@@ -15,7 +15,7 @@
 //! 9. sides that report different work: NOT COMPARABLE; timed outputs that must be the same and
 //!    differ: BROKEN; changed kernels that never ran: NOT EXERCISED
 //! 10. too many pairs rejected for the machine's state, too few pairs, a canary outside its band, or
-//!    a base outside its history: ENV-INVALID
+//!     a base outside its history: ENV-INVALID
 //! 11. what the benches say: LANDED, LANDED (sub-bar), REVERTED, INCONCLUSIVE; INCONCLUSIVE instead
 //!     of landing where a claim on a counter could be evaluated on one side only
 //!

@@ -258,7 +258,7 @@ fn temperature(state: &SampleState) -> Option<f64> {
 }
 
 /// Whether a bench has lost so many pairs to the machine that its window is lost: the reason in
-/// words. More than [`MOST_REJECTED`] of those begun, and at least [`LEAST_REJECTED`].
+/// words. More than a fifth of those begun, and at least three.
 pub fn too_many_rejected(samples: &[Sample]) -> Option<String> {
     let rejected = rejected_pairs(samples);
     let begun = begun_pairs(samples);
