@@ -2,8 +2,8 @@
 //! measured, so nothing here can flicker.
 
 use runner::stats::change_points::{SETTINGS, change_points};
-use runner::stats::creep::creeps;
-use runner::stats::rounds::series;
+use runner::stats::creep::{ALARM, CLIP, REFERENCE, SLACK, creeps};
+use runner::stats::rounds::{ANCHOR_PAIRS, SESSIONS, series};
 use runner::stats::simulate::{Noise, Random, in_parallel};
 
 const SEED: u64 = 91;
@@ -73,4 +73,27 @@ fn a_creep_of_a_tenth_of_a_percent_a_round_is_found() {
         );
         assert!(anchored >= 95, "{slope}: {anchored}");
     }
+}
+
+#[test]
+fn the_document_quotes_the_constants() {
+    let document = include_str!("../../docs/drift.md");
+    let flat: Vec<&str> = document.split_whitespace().collect();
+    let flat = flat.join(" ");
+    for quoted in [
+        format!("windows of {} values", SETTINGS.window),
+        format!("splits with p < {} in the first pass", SETTINGS.p_weak),
+        format!("all have p < {}", SETTINGS.p),
+        format!("by at least {} %", SETTINGS.least),
+        format!("the segment's first {REFERENCE} values"),
+        format!("clipped at {CLIP}"),
+        format!("slack is {SLACK}"),
+        format!("the alarm is at {ALARM}"),
+        format!("else {ANCHOR_PAIRS} (`--pairs`)"),
+        format!("A round is a window of {ANCHOR_PAIRS} pairs"),
+        format!("by {} % (sd)", SESSIONS.sd),
+    ] {
+        assert!(flat.contains(&quoted), "docs/drift.md lacks: {quoted}");
+    }
+    assert_eq!(SESSIONS.rounds, 10.0, "sessions of ten rounds on average");
 }

@@ -19,7 +19,7 @@ use crate::git::{Lineage, Passed};
 use crate::model::Verdict;
 use crate::pipeline::{self, Compared, Options, Prepared, Request};
 
-pub use report::{Comparison, Ending, Report};
+pub use report::{Comparison, Ending, Report, Said};
 pub use search::{Search, Step, Tested};
 
 /// What to look for.

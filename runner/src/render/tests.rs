@@ -62,12 +62,17 @@ fn index_pages() {
         run_id: "42".to_owned(),
         ..RoundRow::from_run(&fixtures::not_measured().input())
     });
-    for (name, rounds) in [("rounds", rounds.as_slice()), ("empty", &[])] {
+    let drift = view::drift_views(&fixtures::drift::standings(), "1f0c2a9000");
+    for (name, rounds, drift) in [
+        ("rounds", rounds.as_slice(), &[][..]),
+        ("empty", &[], &[]),
+        ("drift", &rounds[..1], &drift),
+    ] {
         let page = index_page(&IndexInput {
             campaign: "mmqr",
             title: "q4_K MMQ on GB10",
             rounds,
-            drift: &[],
+            drift,
             generated_at: fixtures::START,
         })
         .expect("renders");
