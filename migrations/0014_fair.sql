@@ -1,5 +1,4 @@
--- Confirmation runs, and what samples reported about their work. (Reference programs need no table:
--- their launches are samples on the side `reference`.)
+-- Confirmation runs, what samples reported about their work, and reference programs.
 
 -- A run that is measured to settle a flaky verdict. It is declared with its run, before the run's
 -- first sample, and its verdict replaces the other one whatever it says.
