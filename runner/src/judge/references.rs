@@ -117,7 +117,7 @@ pub(super) fn remarks(evidence: &Evidence, reasons: &mut Reasons) {
             reasons.warn(format!(
                 "{name}: {} of {} failed, the last one: it {}; the verdict does not rest on it",
                 reading.failed,
-                count(reference.samples.len(), "launch").replace("launchs", "launches"),
+                count(reference.samples.len(), "launch"),
                 failure_words(failed)
             ));
         }

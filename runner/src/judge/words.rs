@@ -101,8 +101,7 @@ pub(super) fn list(items: &[String]) -> String {
 
 /// `1 pair`, `2 pairs`.
 pub(super) fn count(n: usize, noun: &str) -> String {
-    let plural = if n == 1 { "" } else { "s" };
-    format!("{n} {noun}{plural}")
+    crate::numbers::counted(n, noun)
 }
 
 #[cfg(test)]
