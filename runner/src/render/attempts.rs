@@ -33,10 +33,15 @@ pub struct Confirmable {
 }
 
 /// Whether a run settled something about its lever: the machine was in order, and it was not cut
-/// short.
+/// short. What was judged once was seen, so a correction to ENV-INVALID does not make room for
+/// another try; [`Attempts::confirmable`] does, once.
 pub fn is_decided(row: &RoundRow) -> bool {
     !row.registered.interrupted
-        && !matches!(row.verdict, Verdict::EnvInvalid | Verdict::NotMeasured)
+        && (says_something(row.verdict) || says_something(row.judged_verdict))
+}
+
+fn says_something(verdict: Verdict) -> bool {
+    !matches!(verdict, Verdict::EnvInvalid | Verdict::NotMeasured)
 }
 
 /// One row for each registration, the attempt that stands, in the order of the first attempts'
@@ -176,11 +181,17 @@ impl<'a> Attempts<'a> {
         }
     }
 
-    /// In what way the verdict is flaky: decided attempts disagree, or the measurements left a
-    /// target open.
+    /// In what way the verdict is flaky: it was corrected to one that decides nothing, decided
+    /// attempts disagree, or the measurements left a target open.
     fn flaky(&self) -> Option<String> {
         let (index, _) = self.standing();
         let stands = self.rows[index];
+        if !says_something(stands.verdict) {
+            return Some(format!(
+                "{} by run {} was corrected to {}",
+                stands.judged_verdict, stands.run_id, stands.verdict
+            ));
+        }
         let other = |row: &&&RoundRow| is_decided(row) && row.verdict != stands.verdict;
         if let Some(other) = self.rows.iter().find(other) {
             return Some(format!(

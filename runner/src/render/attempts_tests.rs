@@ -71,7 +71,27 @@ fn a_corrected_verdict_is_the_one_that_counts() {
     let mut wrong = attempt("1", Verdict::EnvInvalid);
     wrong.judged_verdict = Verdict::Landed;
     let rows = [wrong, attempt("2", Verdict::Reverted)];
-    assert_eq!(shown(&rows), ["2 REVERTED: attempt 2 of 2 stands"]);
+    assert_eq!(shown(&rows), ["1 ENV-INVALID: attempt 1 of 2 stands"]);
+}
+
+/// A verdict that someone does not like is not corrected away until a better one comes.
+#[test]
+fn a_verdict_corrected_to_env_invalid_makes_room_for_one_confirmation_only() {
+    let mut away = attempt("1", Verdict::EnvInvalid);
+    away.judged_verdict = Verdict::Reverted;
+    let mut rows = vec![away, attempt("2", Verdict::Landed)];
+    assert_eq!(shown(&rows), ["1 ENV-INVALID: attempt 1 of 2 stands"]);
+    let found = confirmable(&rows).expect("once");
+    assert_eq!(
+        found.reason,
+        "REVERTED by run 1 was corrected to ENV-INVALID"
+    );
+    let mut confirmation = attempt("3", Verdict::EnvInvalid);
+    confirmation.registered.confirms = Some("1".to_owned());
+    confirmation.judged_verdict = Verdict::Reverted;
+    rows.push(confirmation);
+    let refused = confirmable(&rows).expect_err("its correction makes no room for another");
+    assert!(refused.contains("run 3"), "{refused}");
 }
 
 #[test]
