@@ -5,6 +5,7 @@
 
 use super::input::RoundRow;
 use crate::model::{Finding, Role, Verdict};
+use crate::numbers::counted;
 
 /// All attempts at one registration, oldest first. Replays are none.
 #[derive(Debug, Clone)]
@@ -133,11 +134,16 @@ impl<'a> Attempts<'a> {
             Because::Confirms => Some(format!("attempt {number} of {all}, a confirmation, stands")),
             Because::NoneDecided => Some(format!("attempt {number}; none decided anything")),
         };
-        let again = again.map(again_words);
-        match (attempts, again) {
-            (Some(attempts), Some(again)) => Some(format!("{attempts}; {again}")),
-            (attempts, again) => attempts.or(again),
-        }
+        // One that was stopped while it measured was seen, and may have been stopped for that.
+        let seen = |row: &&&RoundRow| row.registered.interrupted && row.registered.samples > 0;
+        let stopped = match self.rows.iter().filter(seen).count() {
+            0 => None,
+            n if n == all => None,
+            n => Some(format!("{} stopped while measuring", counted(n, "attempt"))),
+        };
+        let parts = [attempts, stopped, again.map(again_words)];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
     }
 
     /// Whether the registration's verdict is flaky and may be confirmed, once; else why not.

@@ -62,8 +62,13 @@ fn the_first_decided_attempt_stands_whatever_the_later_ones_say() {
 fn an_interrupted_attempt_decides_nothing() {
     let mut cut = attempt("1", Verdict::Landed);
     cut.registered.interrupted = true;
-    let rows = [cut, attempt("2", Verdict::Reverted)];
+    cut.registered.samples = 0;
+    let rows = [cut.clone(), attempt("2", Verdict::Reverted)];
     assert_eq!(shown(&rows), ["2 REVERTED: attempt 2 of 2 stands"]);
+    cut.registered.samples = 12;
+    let rows = [cut, attempt("2", Verdict::Reverted)];
+    let seen = "2 REVERTED: attempt 2 of 2 stands; 1 attempt stopped while measuring";
+    assert_eq!(shown(&rows), [seen]);
 }
 
 #[test]
