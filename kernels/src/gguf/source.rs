@@ -25,7 +25,14 @@ impl GgufSource {
     /// # Errors
     /// Where the file is damaged, or its model cannot be run here.
     pub fn open(path: &Path) -> Result<GgufSource, GgufError> {
-        let file = GgufFile::open(path)?;
+        GgufSource::of(GgufFile::open(path)?)
+    }
+
+    /// The same for a file whose header was read before.
+    ///
+    /// # Errors
+    /// Where its model cannot be run here.
+    pub fn of(file: GgufFile) -> Result<GgufSource, GgufError> {
         let header = file.header();
         let mut shape = architecture::shape(header)?;
         check_tensors(header, &shape)?;

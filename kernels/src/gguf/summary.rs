@@ -87,31 +87,36 @@ impl Summary {
             total.bytes += tensor.bytes;
         }
         types.sort_by_key(|total| std::cmp::Reverse(total.bytes));
-        let (shape, refused) = match shape(path) {
-            Ok(shape) => (Some(shape), None),
-            Err(error) => (None, Some(error.to_string())),
-        };
-        Ok(Summary {
+        let summary = Summary {
             version: header.version(),
             architecture: text("general.architecture")?,
             name: text("general.name")?,
             metadata: header.metadata().count(),
             types,
-            shape,
-            refused,
+            shape: None,
+            refused: None,
+        };
+        Ok(match GgufSource::of(file) {
+            Ok(source) => Summary {
+                shape: Some(shape(&source)),
+                ..summary
+            },
+            Err(error) => Summary {
+                refused: Some(error.to_string()),
+                ..summary
+            },
         })
     }
 }
 
-fn shape(path: &Path) -> Result<ShapeSummary, GgufError> {
-    let source = GgufSource::open(path)?;
+fn shape(source: &GgufSource) -> ShapeSummary {
     let shape = source.shape();
-    Ok(ShapeSummary {
+    ShapeSummary {
         layers: shape.layers,
         hidden: shape.hidden,
         ffn: shape.ffn,
         heads: shape.heads,
         kv_heads: shape.kv_heads,
         vocabulary: shape.vocabulary,
-    })
+    }
 }

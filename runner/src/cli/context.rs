@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use super::Dirs;
 use crate::git::Repository;
 use crate::model::CommitInfo;
-use crate::record::{RecordError, Records, Reference, Resolved};
+use crate::record::{RecordError, Records, Reference, Resolved, RunId};
 
 /// Arguments that every subcommand takes.
 #[derive(Debug, clap::Args)]
@@ -137,5 +137,12 @@ pub(super) fn reason(text: &str) -> Result<String, String> {
     match text.trim() {
         "" => Err("a reason in words is needed".to_owned()),
         words => Ok(words.to_owned()),
+    }
+}
+
+/// Says on standard error when a run was found by something weaker than its commit.
+pub(super) fn tell_caveat(found: &Resolved, run: RunId) {
+    if let Some(caveat) = found.caveat() {
+        eprintln!("note: run {run} was {caveat}");
     }
 }

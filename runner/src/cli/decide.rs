@@ -54,9 +54,7 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
         .decide(found.run, action, &args.reason, &by)
         .await
         .with_context(|| format!("recording the decision on run {}", found.run))?;
-    if let Some(caveat) = found.caveat() {
-        eprintln!("note: run {} was {caveat}", found.run);
-    }
+    super::context::tell_caveat(&found, found.run);
     let word = if args.land { "land" } else { "revert" };
     let recorded = format!(
         "recorded on run {}: {word}, by {by}: {}",

@@ -48,9 +48,7 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
     let mut documents = Vec::new();
     for text in &args.runs {
         let found = context.find_run(&records, text).await?;
-        if let Some(caveat) = found.caveat() {
-            eprintln!("note: run {} was {caveat}", found.original);
-        }
+        super::context::tell_caveat(&found, found.original);
         if found.runs.len() > 1 {
             let others = found.runs.iter().filter(|run| **run != found.original);
             let others: Vec<_> = others.map(ToString::to_string).collect();

@@ -45,9 +45,7 @@ pub(super) struct Args {
 pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCode> {
     let records = Records::open_existing(&context.dirs).await?;
     let found = context.find_run(&records, &args.run).await?;
-    if let Some(caveat) = found.caveat() {
-        eprintln!("note: run {} was {caveat}", found.original);
-    }
+    super::context::tell_caveat(&found, found.original);
     let repository = Repository::open(&context.repo, &context.dirs.cache)
         .await
         .ok();

@@ -36,9 +36,7 @@ pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<ExitCod
         return list(&records, &args, context).await;
     };
     let found = context.find_run(&records, run).await?;
-    if let Some(caveat) = found.caveat() {
-        eprintln!("note: run {} was {caveat}", found.run);
-    }
+    super::context::tell_caveat(&found, found.run);
     if found.runs.len() > 1 {
         let others: Vec<_> = found.runs.iter().skip(1).map(ToString::to_string).collect();
         eprintln!(

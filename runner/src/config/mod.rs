@@ -13,6 +13,7 @@ mod diagnostic;
 mod file;
 mod floor;
 mod items;
+mod launched;
 mod machine;
 pub(crate) mod number;
 mod parse;

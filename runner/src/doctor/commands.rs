@@ -2,15 +2,19 @@
 //! taken. Starts nothing.
 
 use super::Finding;
-use crate::config::{CommandLine, Config, Probe};
-use crate::git::Repository;
+use crate::config::{CommandLine, Config};
+use crate::model::Registration;
 
 /// Programs that commands start by name and that are not on PATH. A path (`./bench`) may be of
 /// something that is still to be built, and a shell line is the shell's business.
 pub(super) fn programs(config: &Config) -> Option<Finding> {
     let absent = |program: &str| which::which(program).is_err();
-    let mut missing: Vec<String> = commands(config)
+    let counters = config.counters.iter();
+    let counters = counters.map(|c| (format!("counters {}", c.name), &c.command));
+    let mut missing: Vec<String> = config
+        .commands()
         .into_iter()
+        .chain(counters)
         .filter_map(|(user, command)| {
             let CommandLine::Argv(words) = command else {
                 return None;
@@ -33,31 +37,11 @@ pub(super) fn programs(config: &Config) -> Option<Finding> {
     ))
 }
 
-/// The commands that runs launch, with what they are of.
-fn commands(config: &Config) -> Vec<(String, &CommandLine)> {
-    let parity = config.parity.iter().map(|p| ("parity", &p.name, &p.probe));
-    let benches = config.benches.iter().map(|b| ("bench", &b.name, &b.probe));
-    let probes = parity.chain(benches).filter_map(|(kind, name, probe)| {
-        let Probe::Command(command) = probe else {
-            return None;
-        };
-        Some((format!("{kind} {name}"), command))
-    });
-    let counters = config.counters.iter();
-    let counters = counters.map(|c| (format!("counters {}", c.name), &c.command));
-    let harness = config.harness.iter();
-    let harness = harness.map(|h| ("the harness".to_owned(), &h.command));
-    probes.chain(counters).chain(harness).collect()
-}
-
-/// Claims on counters at HEAD, where no `[[counters]]` takes any.
-pub(super) async fn counter_claims(repository: &Repository, config: &Config) -> Option<Finding> {
+/// Claims of HEAD on counters, where no `[[counters]]` takes any.
+pub(super) fn counter_claims(registration: &Registration, config: &Config) -> Option<Finding> {
     if !config.counters.is_empty() {
         return None;
     }
-    let head = repository.resolve("HEAD").await.ok()?;
-    let commit = repository.commit_info(&head).await.ok()?;
-    let registration = crate::registration::from_commit(&commit.message, config);
     let named = crate::claims::counters_named(&registration.claims);
     if named.is_empty() {
         return None;

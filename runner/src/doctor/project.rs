@@ -2,7 +2,9 @@
 
 use super::commands::counter_claims;
 use super::{Finding, Request};
+use crate::config::Config;
 use crate::git::{GitError, PairRequest, Repository};
+use crate::model::Registration;
 use crate::numbers::counted;
 
 /// The config file.
@@ -79,21 +81,26 @@ pub(super) async fn repository(request: &Request<'_>) -> Vec<Finding> {
             "give --base when you run",
         ),
     });
-    findings.extend(trailers(&repository, request).await);
-    if let Ok(config) = &request.config {
-        findings.extend(counter_claims(&repository, config).await);
+    if let Ok(config) = &request.config
+        && let Some(registration) = registered(&repository, config).await
+    {
+        findings.extend(trailers(&registration));
+        findings.extend(counter_claims(&registration, config));
     }
     findings.extend(uncommitted(&repository).await);
     findings.extend(lfs(&repository).await);
     findings
 }
 
-/// Whether HEAD's trailers can be read.
-async fn trailers(repository: &Repository, request: &Request<'_>) -> Option<Finding> {
-    let config = request.config.as_ref().ok()?;
+/// What HEAD registers; `None` without a commit.
+async fn registered(repository: &Repository, config: &Config) -> Option<Registration> {
     let head = repository.resolve("HEAD").await.ok()?;
     let commit = repository.commit_info(&head).await.ok()?;
-    let registration = crate::registration::from_commit(&commit.message, config);
+    Some(crate::registration::from_commit(&commit.message, config))
+}
+
+/// Whether HEAD's trailers can be read.
+fn trailers(registration: &Registration) -> Option<Finding> {
     if registration.errors.is_empty() {
         return None;
     }

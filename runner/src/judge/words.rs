@@ -1,6 +1,7 @@
 //! Failures and lists in words.
 
 use crate::model::{Failure, GateEvidence, GateKind, GateOutcome};
+pub(super) use crate::numbers::counted as count;
 
 /// A failure as the second half of a sentence: `exited with status 3`.
 pub fn failure_words(failure: &Failure) -> String {
@@ -97,11 +98,6 @@ pub(super) fn list(items: &[String]) -> String {
         [one] => one.clone(),
         [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
     }
-}
-
-/// `1 pair`, `2 pairs`.
-pub(super) fn count(n: usize, noun: &str) -> String {
-    crate::numbers::counted(n, noun)
 }
 
 #[cfg(test)]

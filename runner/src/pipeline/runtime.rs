@@ -3,7 +3,7 @@
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
-use crate::config::{CommandLine, Config, Probe};
+use crate::config::{CommandLine, Config};
 
 /// The changed files that may be read at run time. `changed` holds paths relative to the
 /// worktree.
@@ -94,19 +94,8 @@ fn globs(patterns: &[String]) -> GlobSet {
 
 /// Every word of the commands that gates and benches run; `--file=PATH` counts as PATH too.
 fn words(config: &Config) -> Vec<String> {
-    let probes = config
-        .parity
-        .iter()
-        .map(|parity| &parity.probe)
-        .chain(config.identity.iter().map(|identity| &identity.probe))
-        .chain(config.benches.iter().map(|bench| &bench.probe));
-    let commands = probes.filter_map(|probe| match probe {
-        Probe::Command(command) => Some(command),
-        Probe::Harness(_) => None,
-    });
-    let harness = config.harness.iter().map(|harness| &harness.command);
     let mut found = Vec::new();
-    for command in commands.chain(harness) {
+    for (_, command) in config.commands() {
         match command {
             CommandLine::Argv(argv) => found.extend(argv.iter().cloned()),
             CommandLine::Shell(text) => found.extend(
